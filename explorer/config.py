@@ -1,0 +1,66 @@
+"""Settings of a run, checked at the edge (pydantic), with errors a person can act on."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from explorer.errors import ExplorerError
+
+Backend = Literal["auto", "int4", "nf4", "bf16", "fp32"]
+Device = Literal["auto", "cpu", "cuda"]
+Acceptance = Literal["auto", "greedy", "sample", "typical"]
+
+MAX_NEW_TOKENS = 4096
+MAX_PROMPT_CHARACTERS = 100_000
+
+
+class DecodeSettings(BaseModel):
+    """How to decode one prompt.
+
+    `acceptance` auto means greedy at temperature 0 and sample (lossless) above it. `epsilon` and
+    `delta` belong to typical acceptance (Medusa, section 2.3.1). `top_k` 0 means no limit.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    method: str = "medusa"
+    tree: str = "auto"
+    acceptance: Acceptance = "auto"
+    temperature: float = Field(0.0, ge=0.0, le=100.0, allow_inf_nan=False)
+    top_p: float = Field(1.0, gt=0.0, le=1.0)
+    top_k: int = Field(0, ge=0)
+    epsilon: float = Field(0.09, gt=0.0, le=1.0)
+    delta: float = Field(0.3, gt=0.0, le=1.0)
+    seed: int = Field(0, ge=0, lt=2**63)
+    max_new_tokens: int = Field(128, ge=1, le=MAX_NEW_TOKENS)
+    system_prompt: str | None = Field(None, max_length=MAX_PROMPT_CHARACTERS)
+    raw_prompt: bool = False
+
+    @property
+    def rule(self) -> Literal["greedy", "sample", "typical"]:
+        """The acceptance rule after `auto` is resolved."""
+        if self.acceptance != "auto":
+            return self.acceptance
+        return "greedy" if self.temperature == 0 else "sample"
+
+
+def decode_settings(**values: object) -> DecodeSettings:
+    """Checked settings. Raises ExplorerError naming the first setting that does not fit."""
+    try:
+        settings = DecodeSettings(**values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(map(str, first["loc"])) or "setting"
+        raise ExplorerError(f"{name}: {first['msg']}; you gave {first['input']!r:.60}.") from error
+    if settings.acceptance == "greedy" and settings.temperature > 0:
+        raise ExplorerError(
+            "Greedy acceptance needs temperature 0: set the temperature to 0 or choose 'sample'."
+        )
+    if settings.acceptance in ("sample", "typical") and settings.temperature == 0:
+        raise ExplorerError(
+            f"'{settings.acceptance}' acceptance needs a temperature above 0: raise it, or choose "
+            "'greedy'."
+        )
+    return settings

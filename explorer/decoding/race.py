@@ -1,0 +1,32 @@
+"""A fair race: several decoders in one process, a few steps of each in turn.
+
+Machines drift: a lane that ran alone, later, would be timed on another machine. Interleaved lanes
+meet the same one. Each lane's clock counts only its own steps (loop.Stopwatch).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TypeVar
+
+Item = TypeVar("Item")
+TURN = 2  # steps of a lane before the next lane's turn
+
+
+def interleave(lanes: Mapping[str, Iterator[Item]], turn: int = TURN) -> Iterator[tuple[str, Item]]:
+    """Take `turn` items of each lane in turn, named, until all lanes have ended.
+
+    The lane that goes first changes from round to round, so that none always runs on warm caches.
+    """
+    running = dict(lanes)
+    order = list(running)
+    while running:
+        for name in order:
+            for _ in range(turn if name in running else 0):
+                try:
+                    item = next(running[name])
+                except StopIteration:
+                    del running[name]
+                    break
+                yield name, item
+        order = [*order[1:], order[0]]

@@ -1,0 +1,242 @@
+"""From a step's tensors to its trace record.
+
+A record must be enough to redraw the step without the model, and cheap to make: what is kept of a
+row's 49,152 logits is its best five and the figures of the tokens in question.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime, timezone
+
+import torch
+
+from explorer.decoding.acceptance import Verdict
+from explorer.decoding.loop import Prefilled, StepResult
+from explorer.decoding.sampling import distribution
+from explorer.decoding.tree import Tree
+from explorer.models.chat import Pieces
+from explorer.models.heads import MedusaHeads
+from explorer.models.lm_head import top_columns
+from explorer.tracing.events import RunStarted, StepRecorded
+from explorer.tracing.schema import (
+    TOP_BASE,
+    TOP_HEADS,
+    Header,
+    Piece,
+    Position,
+    Step,
+    Timings,
+    TopTokens,
+    TreeShape,
+)
+
+DECIMALS = 6  # of every recorded probability
+
+
+def rounded(values: torch.Tensor) -> list:
+    """A tensor of probabilities as nested lists of short decimals."""
+    return values.double().clamp(0, 1).round(decimals=DECIMALS).tolist()
+
+
+class Recorder:
+    """Writes one run down. `settings` as in explorer.config.DecodeSettings."""
+
+    def __init__(self, pieces: Pieces, heads: MedusaHeads | None, settings) -> None:
+        self._pieces = pieces
+        self._heads = heads
+        self._settings = settings
+        self._told: set[int] = set()
+        self._trees: dict[tuple, int] = {}
+        self._steps = 0
+        self._root = (1.0, 0)  # probability and rank of the coming root
+        self._last_choice = 0  # the base model's first choice where the coming root was chosen
+        self._chosen_before = 0  # the same for the root of the step under way
+
+    def start(self, prefilled: Prefilled, header: dict) -> RunStarted:
+        """The run's header: `header` holds the fields that only the engine knows."""
+        self.remember_root(prefilled.logits, prefilled.root)
+        position = None
+        if self._heads is not None:
+            index = len(header["prompt_ids"]) - 1
+            position = self._positions(prefilled.hidden, [index], [self._last_choice])[0]
+        record = Header(
+            created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            prompt_position=position,
+            prefill_ms=prefilled.seconds * 1000,
+            num_heads=self._heads.config.num_heads if self._heads else 0,
+            **header,
+        )
+        return RunStarted(header=record, pieces=self._new_pieces(record.prompt_ids, [position]))
+
+    def step(self, result: StepResult) -> StepRecorded:
+        """One step, with the pieces and trees that were not told before."""
+        begin = time.perf_counter()
+        self._chosen_before = self._last_choice
+        tree, trees = self._tree_index(result.draft.tree)
+        rows = self._rows(result)
+        positions = self._step_positions(result, rows["choices"])
+        milliseconds = {name: seconds * 1000 for name, seconds in result.laps.items()}
+        new = self._new_pieces(
+            [*rows["token_ids"], *(t for t in rows["choices"] if t >= 0)],
+            [*positions],
+            rows["base_top"],
+        )
+        record = 1000 * (time.perf_counter() - begin)
+        step = Step(
+            index=self._steps,
+            context_length=result.context_length,
+            tree=tree,
+            emitted=result.emitted,
+            positions=positions,
+            timings=Timings(**milliseconds, record=record),
+            **rows,
+        )
+        self._steps += 1
+        return StepRecorded(step=step, pieces=new, trees=trees)
+
+    def _distribution(self, logits: torch.Tensor) -> torch.Tensor:
+        """What the rule draws from; at temperature 0 the base model's softmax, for show."""
+        if self._settings.temperature == 0:
+            return torch.softmax(logits, dim=-1)
+        return distribution(logits, self._settings)
+
+    def _rows(self, result: StepResult) -> dict:
+        """The row-wise fields of a step."""
+        draft, tree = result.draft, result.draft.tree
+        root_prob, root_rank = self._root
+        joint = torch.where(tree.mask, draft.probs, 1.0).prod(dim=-1)
+        rows = {
+            "token_ids": draft.tokens.tolist(),
+            "draft_probs": rounded(draft.probs),
+            "joint_probs": rounded(joint),
+            "base_probs": [root_prob],
+            "base_ranks": [root_rank],
+            "choices": [],
+            "verdicts": ["root"],
+            "base_top": [],
+            "accepted": [0],
+            "bonus": None,
+            "bonus_prob": None,
+        }
+        if result.verdict is None:
+            return rows
+        probs = self._distribution(result.logits)
+        best = top_columns(result.logits, min(TOP_BASE, probs.shape[1]))
+        own, ranks = _figures_of_nodes(tree, draft.tokens, result.logits, probs)
+        last = result.verdict.path[-1]
+        self.remember_root(result.logits[last], result.verdict.bonus, probs[last])
+        return rows | {
+            "base_probs": [root_prob, *rounded(own)],
+            "base_ranks": [root_rank, *ranks.tolist()],
+            "choices": result.verdict.choices,
+            "thresholds": result.verdict.thresholds
+            and [min(1.0, round(float(t), DECIMALS)) for t in result.verdict.thresholds],
+            "verdicts": verdicts(tree, result.verdict),
+            "base_top": _top_tokens(best, probs.gather(1, best)),
+            "accepted": result.verdict.path,
+            "bonus": result.verdict.bonus,
+            "bonus_prob": self._root[0],
+        }
+
+    def remember_root(
+        self, logits: torch.Tensor, root: int, probs: torch.Tensor | None = None
+    ) -> None:
+        """Keep the figures of a root from the logits [V] that chose it, until its step comes."""
+        if probs is None:
+            probs = self._distribution(logits[None])[0]
+        self._root = (rounded(probs[root]), int((logits > logits[root]).sum()))
+        self._last_choice = int(logits.argmax())
+
+    @property
+    def root_prob(self) -> float:
+        """Probability of the coming root."""
+        return self._root[0]
+
+    def _step_positions(self, result: StepResult, choices: list[int]) -> list[Position]:
+        """The position that chose the root, told by the draft; then the accepted rows but the last.
+
+        The last accepted row's predictions are the next step's draft, and are told with it. So
+        the heads run again only where a step accepted something.
+        """
+        if self._heads is None:
+            return []
+        positions = []
+        if result.draft.heads is not None and self._steps > 0:  # the first is in the header
+            ids, probs = result.draft.heads
+            positions.append(
+                Position(
+                    index=result.context_length - 1,
+                    base_choice=self._chosen_before,
+                    heads=_top_tokens(ids[:, :TOP_HEADS], probs[:, :TOP_HEADS]),
+                )
+            )
+        if result.verdict is not None and len(result.verdict.path) > 1:
+            rows = result.verdict.path[:-1]
+            indices = [result.context_length + depth for depth in range(len(rows))]
+            firsts = result.logits[rows].argmax(dim=-1).tolist()
+            positions += self._positions(result.hidden[rows], indices, firsts)
+        return positions
+
+    def _positions(
+        self, hidden: torch.Tensor, indices: list[int], firsts: list[int]
+    ) -> list[Position]:
+        ids, probs = self._heads.propose(hidden, TOP_HEADS)  # [m, K, 16]
+        return [
+            Position(index=index, base_choice=first, heads=_top_tokens(i, p))
+            for index, first, i, p in zip(indices, firsts, ids, probs, strict=True)
+        ]
+
+    def _tree_index(self, tree: Tree) -> tuple[int, list[TreeShape]]:
+        known = self._trees.get(tree.paths)
+        if known is not None:
+            return known, []
+        self._trees[tree.paths] = index = len(self._trees)
+        return index, [TreeShape(name=tree.name, paths=[list(path) for path in tree.paths])]
+
+    def _new_pieces(
+        self,
+        tokens: list[int],
+        positions: list[Position | None],
+        tops: list[TopTokens] | None = None,
+    ) -> dict[int, Piece]:
+        named = set(tokens)
+        for position in positions:
+            if position is not None:
+                named.add(position.base_choice)
+                named.update(*(head.ids for head in position.heads))
+        named.update(*(top.ids for top in tops or ()))
+        new = named - self._told
+        self._told |= new
+        return {token: self._pieces[token] for token in sorted(new)}
+
+
+def verdicts(tree: Tree, verdict: Verdict) -> list[str]:
+    """Per row: root, accepted, rejected (its parent was accepted), or pruned with its parent."""
+    path = set(verdict.path)
+    named = ["root"]
+    for row, parent in enumerate(tree.parents[1:].tolist(), start=1):
+        if row in path:
+            named.append("accepted")
+        else:
+            named.append("rejected" if parent in path else "pruned")
+    return named
+
+
+def _figures_of_nodes(
+    tree: Tree, tokens: torch.Tensor, logits: torch.Tensor, probs: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Probability and rank of every node's token at its parent's row: [n − 1] each."""
+    parents, nodes = tree.parents[1:], tokens[1:].to(logits.device)
+    own = logits[parents, nodes]
+    ranks = torch.empty(tree.n - 1, dtype=torch.int64)
+    for parent, children in enumerate(tree.children):
+        if children:
+            rows = torch.tensor(children) - 1
+            ranks[rows] = (logits[parent] > own[rows, None]).sum(dim=-1).cpu()
+    return probs[parents, nodes], ranks
+
+
+def _top_tokens(ids: torch.Tensor, probs: torch.Tensor) -> list[TopTokens]:
+    """One TopTokens per row of ids, probs [rows, k]."""
+    return [TopTokens(ids=i, probs=p) for i, p in zip(ids.tolist(), rounded(probs), strict=True)]

@@ -1,0 +1,63 @@
+"""What is true of a model is found out on the machine at hand, not taken on trust.
+
+Two questions at start-up: does our pass (own cache, own mask, own attention) compute what the
+network itself computes; and is a row's result the same bits whatever the rows beside it?
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+
+from explorer.decoding.cache import KVCache
+from explorer.errors import ExplorerError
+from explorer.models.base import BaseModel
+
+PROBE = 12  # tokens
+WIDTHS = (1, 3, 8, 16, 33)
+SAME_MEANING = 0.2  # most that two right computations may differ, as a share of the logits' spread
+
+
+def check_model(model: BaseModel) -> None:
+    """Set `model.bit_exact`, or raise ExplorerError if the architecture is not understood."""
+    if not gemm_is_batch_invariant(model):
+        model.lm_head.fixed_rows = 16
+    tokens = torch.arange(PROBE) * 37 % model.vocab_size
+    ours = _in_passes(model, tokens, [PROBE])
+    theirs = model.hidden_states(tokens)
+    ours_logits, their_logits = model.logits(ours), model.logits(theirs)
+    spread = (their_logits.max() - their_logits.min()).item()
+    if not (ours_logits - their_logits).abs().max().item() <= SAME_MEANING * max(spread, 1e-3):
+        raise ExplorerError(
+            f"The architecture of {model.name} is not supported: its layers do not compute what "
+            "they should with a tree-attention mask; choose another model."
+        )
+    one_by_one = _in_passes(model, tokens, [1] * PROBE)
+    mixed = _in_passes(model, tokens, [3, 8, 1])
+    model.bit_exact = torch.equal(ours, one_by_one) and torch.equal(ours, mixed)
+    model.notes.append(
+        "Bit-exact on this machine: a token's hidden state does not depend on the pass's width."
+        if model.bit_exact
+        else "Not bit-exact: this backend's results vary in the last bits with the pass's width."
+    )
+
+
+def gemm_is_batch_invariant(model: BaseModel) -> bool:
+    """Whether the LM head's product gives a row the same bits for every number of rows."""
+    generator = torch.Generator().manual_seed(0)
+    hidden = torch.randn(max(WIDTHS), model.hidden_size, generator=generator)
+    hidden = hidden.to(model.lm_head.weight)
+    whole = F.linear(hidden, model.lm_head.weight)
+    return all(torch.equal(F.linear(hidden[:n], model.lm_head.weight), whole[:n]) for n in WIDTHS)
+
+
+def _in_passes(model: BaseModel, tokens: torch.Tensor, widths: list[int]) -> torch.Tensor:
+    """Hidden states [T, H] of `tokens`, computed in causal passes of the given widths."""
+    cache = KVCache.of(model)
+    parts = []
+    for part in tokens.split(widths):
+        n = part.numel()
+        visible = torch.ones(n, n, dtype=torch.bool).tril()
+        parts.append(model.forward(part, torch.arange(n), visible, cache))
+        cache.commit(range(n))
+    return torch.cat(parts)

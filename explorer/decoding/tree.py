@@ -1,0 +1,178 @@
+"""Candidate trees: a shape (rank paths) and everything that follows from it.
+
+A node is identified by its rank path, never by its token: two nodes may hold the same token
+under different parents. Row 0 is the root; row i ≥ 1 is the i-th rank path, parents first
+(Medusa, arXiv 2401.10774, section 2.1.2: tree attention).
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import torch
+
+from explorer.errors import ExplorerError
+
+MAX_NODES = 512
+RankPath = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A tree of n rows: the root and `len(paths)` nodes.
+
+    parents   [n] int64   row of the parent; −1 for the root
+    depths    [n] int64   0 for the root; also the row's offset in position ids
+    ranks     [n] int64   last element of the rank path; 0 for the root
+    mask      [n, n] bool row i sees row j iff j is i or an ancestor of i
+    children  per row, the rows of its children in rank order
+    """
+
+    paths: tuple[RankPath, ...]
+    name: str = "custom"
+    parents: torch.Tensor = field(init=False, repr=False, compare=False)
+    depths: torch.Tensor = field(init=False, repr=False, compare=False)
+    ranks: torch.Tensor = field(init=False, repr=False, compare=False)
+    mask: torch.Tensor = field(init=False, repr=False, compare=False)
+    children: tuple[tuple[int, ...], ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        paths = tuple(sorted(self.paths, key=lambda path: (len(path), path)))
+        row = {(): 0} | {path: i for i, path in enumerate(paths, start=1)}
+        parents = [-1] + [row[path[:-1]] for path in paths]
+        mask = torch.eye(len(row), dtype=torch.bool)
+        children: list[list[int]] = [[] for _ in row]
+        for i, parent in enumerate(parents[1:], start=1):
+            mask[i] |= mask[parent]
+            children[parent].append(i)
+        put = object.__setattr__  # the dataclass is frozen for its users, not for its maker
+        put(self, "paths", paths)
+        put(self, "parents", torch.tensor(parents))
+        put(self, "depths", torch.tensor([0, *map(len, paths)]))
+        put(self, "ranks", torch.tensor([0, *(path[-1] for path in paths)]))
+        put(self, "mask", mask)
+        put(self, "children", tuple(map(tuple, children)))
+
+    @property
+    def n(self) -> int:
+        """Rows of the verify pass: the nodes and the root."""
+        return len(self.paths) + 1
+
+    @property
+    def depth(self) -> int:
+        """Depth of the deepest node: how many heads the tree needs. 0 for the bare root."""
+        return max(map(len, self.paths), default=0)
+
+    @property
+    def width(self) -> int:
+        """How many predictions of a head the tree needs. 0 for the bare root."""
+        return max((max(path) + 1 for path in self.paths), default=0)
+
+    def path_to(self, row: int) -> list[int]:
+        """Rows from the root to `row`, both included."""
+        return torch.nonzero(self.mask[row]).flatten().tolist()
+
+
+ROOT_ONLY = Tree((), "root")
+
+
+def make_tree(paths: Iterable[Sequence[int]], name: str = "custom") -> Tree:
+    """A validated tree from rank paths in any order.
+
+    Raises ExplorerError for a path that is empty, repeated, negative or without its parent, and
+    for more than 512 nodes.
+    """
+    listed = [tuple(path) for path in paths]
+    if len(listed) > MAX_NODES:
+        raise ExplorerError(
+            f"The tree has {len(listed)} nodes; at most {MAX_NODES} are allowed: use a smaller one."
+        )
+    known = set(listed)
+    if len(known) < len(listed):
+        twice = next(path for path in listed if listed.count(path) > 1)
+        raise ExplorerError(f"The tree lists the rank path {list(twice)} twice; list it once.")
+    for path in listed:
+        if not path or any(rank < 0 for rank in path):
+            raise ExplorerError(f"{list(path)} is no rank path: give one rank (0, 1, …) per depth.")
+        if len(path) > 1 and path[:-1] not in known:
+            raise ExplorerError(
+                f"The tree lists {list(path)} without its parent {list(path[:-1])}: add the parent."
+            )
+    return Tree(tuple(listed), name)
+
+
+def chain(length: int) -> Tree:
+    """The top-1 prediction of each of the first `length` heads: one path, no branches."""
+    if not 1 <= length <= MAX_NODES:
+        raise ExplorerError(f"A chain has 1 to {MAX_NODES} nodes, not {length}: change its length.")
+    return cartesian([1] * length, f"chain:{length}")
+
+
+def cartesian(widths: Sequence[int], name: str | None = None) -> Tree:
+    """Every combination of the top `widths[d]` predictions of head d+1 (Medusa, section 2.1.2)."""
+    total, level = 0, 1
+    for width in widths:
+        if width < 1:
+            raise ExplorerError("Every width of a Cartesian tree must be at least 1.")
+        level *= width
+        total += level
+    if total > MAX_NODES:
+        raise ExplorerError(
+            f"A Cartesian tree of widths {list(widths)} has {total} nodes; at most {MAX_NODES} are "
+            "allowed: use smaller widths."
+        )
+    paths = [
+        path
+        for depth in range(1, len(widths) + 1)
+        for path in itertools.product(*map(range, widths[:depth]))
+    ]
+    return Tree(tuple(paths), name or f"cartesian:{','.join(map(str, widths))}")
+
+
+def parse_tree(text: str) -> Tree:
+    """A tree from `chain:K`, `cartesian:S1,S2,…`, `root` or JSON rank paths like [[0], [0, 1]].
+
+    Raises ExplorerError with what to write instead.
+    """
+    text = text.strip()
+    kind, _, argument = text.partition(":")
+    try:
+        if text == "root":
+            return ROOT_ONLY
+        if kind == "chain":
+            return chain(int(argument))
+        if kind == "cartesian":
+            return cartesian([int(width) for width in argument.split(",")])
+        if text.startswith("["):
+            return make_tree(_rank_paths(json.loads(text)))
+    except (ValueError, RecursionError) as error:
+        raise ExplorerError(f"Cannot read the tree '{text[:60]}': {HOW_TO_WRITE}.") from error
+    raise ExplorerError(f"There is no tree '{text[:60]}': {HOW_TO_WRITE}.")
+
+
+HOW_TO_WRITE = "write auto, chain:3, cartesian:3,2,1 or rank paths like [[0], [1], [0, 0]]"
+
+
+def _rank_paths(value: object) -> list[list[int]]:
+    if not isinstance(value, list) or not all(
+        isinstance(path, list) and all(type(rank) is int for rank in path) for path in value
+    ):
+        raise ValueError("not a list of lists of whole numbers")
+    return value
+
+
+def require_fit(tree: Tree, num_heads: int, top_k: int) -> None:
+    """Raise ExplorerError if the tree is deeper than the heads or wider than their top-k."""
+    if tree.depth > num_heads:
+        raise ExplorerError(
+            f"The tree '{tree.name}' is {tree.depth} deep but only {num_heads} heads are loaded: "
+            f"use a tree of depth {num_heads} or less, or load more heads."
+        )
+    if tree.width > top_k:
+        raise ExplorerError(
+            f"The tree '{tree.name}' asks for rank {tree.width - 1} but the heads offer only "
+            f"{top_k} predictions: use ranks 0 to {top_k - 1}."
+        )

@@ -1,0 +1,216 @@
+"""A loaded model with its heads: what the Python API, the command line and the page run on."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from explorer.config import DecodeSettings
+from explorer.decoding.acceptance import acceptance_rule
+from explorer.decoding.loop import Prefilled, StepResult, decode
+from explorer.decoding.race import interleave
+from explorer.decoding.recording import Recorder
+from explorer.decoding.registry import find_method
+from explorer.decoding.selfcheck import check_model
+from explorer.decoding.tree import ROOT_ONLY, Tree, parse_tree, require_fit
+from explorer.errors import ExplorerError
+from explorer.models.base import BaseModel
+from explorer.models.chat import Pieces, encode_prompt
+from explorer.models.checkpoints import load_heads
+from explorer.models.heads import MedusaHeads
+from explorer.models.loader import load_model
+from explorer.models.presets import model_options
+from explorer.tracing.events import Event, PlainRecorded, PlainStarted
+from explorer.tracing.schema import PlainToken, Settings
+from explorer.version import __version__
+
+PLAIN = "plain"
+Progress = Callable[[str, float | None], None]
+
+
+@dataclass
+class Explorer:
+    """A base model, its heads if it has any, and the two ways to run them: decode and race."""
+
+    model: BaseModel
+    heads: MedusaHeads | None
+    heads_name: str | None
+    auto_tree: Tree = ROOT_ONLY
+    notes: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.pieces = Pieces(self.model.tokenizer)
+        # Held for one step at a time, so that concurrent runs take turns and no step's clock
+        # counts another run's work.
+        self._turn = threading.Lock()
+
+    @property
+    def description(self) -> str:
+        """Model, backend and device in a few words."""
+        return f"{self.model.name} · {self.model.backend} · {self.model.device.type.upper()}"
+
+    def tree_for(self, settings: DecodeSettings) -> Tree:
+        """The tree that the settings ask for. Raises ExplorerError if it does not fit the heads."""
+        if settings.method == PLAIN:
+            return ROOT_ONLY
+        tree = self.auto_tree if settings.tree == "auto" else parse_tree(settings.tree)
+        if self.heads is not None:
+            require_fit(tree, self.heads.config.num_heads, self.heads.config.output_size)
+        return tree
+
+    def encode(self, prompt: str, settings: DecodeSettings) -> list[int]:
+        """Token ids of the prompt. Raises ExplorerError if it is empty or too long."""
+        ids = encode_prompt(
+            self.model.tokenizer, prompt, settings.system_prompt, settings.raw_prompt
+        )
+        if len(ids) >= self.model.context_length:
+            raise ExplorerError(
+                f"The prompt has {len(ids)} tokens and the model reads {self.model.context_length} "
+                "in all: shorten the prompt."
+            )
+        return ids
+
+    def decode(
+        self, prompt: str, settings: DecodeSettings, cancel: threading.Event | None = None
+    ) -> Iterator[Event]:
+        """One lane, as events. Raises ExplorerError on bad input, at the first event."""
+        recorder = Recorder(self.pieces, self.heads, settings)
+        ids = self.encode(prompt, settings)
+        for item in self._lane(ids, settings, cancel):
+            with self._turn:
+                if isinstance(item, Prefilled):
+                    event = recorder.start(item, self._header(prompt, ids, settings))
+                else:
+                    event = recorder.step(item)
+            yield event
+
+    def race(
+        self, prompt: str, settings: DecodeSettings, cancel: threading.Event | None = None
+    ) -> Iterator[Event]:
+        """The settings' method and plain decoding, interleaved; each lane stops at its own end."""
+        recorder = Recorder(self.pieces, self.heads, settings)
+        ids = self.encode(prompt, settings)
+        plain = settings.model_copy(update={"method": PLAIN})
+        lanes = {
+            settings.method: self._lane(ids, settings, cancel),
+            "baseline": self._lane(ids, plain, cancel),
+        }
+        baseline = _BaselineRecorder(self.pieces, settings)
+        for name, item in interleave(lanes):
+            with self._turn:
+                if name == "baseline":
+                    event = baseline.record(item)
+                elif isinstance(item, Prefilled):
+                    event = recorder.start(item, self._header(prompt, ids, settings))
+                else:
+                    event = recorder.step(item)
+            yield event
+
+    def _lane(
+        self, ids: list[int], settings: DecodeSettings, cancel: threading.Event | None
+    ) -> Iterator[Prefilled | StepResult]:
+        """The steps of one method, one at a time under the lock, until the end or a cancel."""
+        method = find_method(settings.method, self.heads)
+        drafter = method.make_drafter(self.heads, self.tree_for(settings))
+        rule = acceptance_rule(settings, self.model.context_length)
+        steps = decode(self.model, drafter, rule, ids, settings.max_new_tokens)
+        try:
+            while cancel is None or not cancel.is_set():
+                with self._turn:
+                    item = next(steps, None)
+                if item is None:
+                    return
+                yield item
+        finally:
+            steps.close()
+
+    def _header(self, prompt: str, ids: list[int], settings: DecodeSettings) -> dict:
+        values = settings.model_dump() | {"acceptance": settings.rule}
+        return {
+            "explorer_version": __version__,
+            "model": self.model.name,
+            "heads": self.heads_name,
+            "backend": self.model.backend,
+            "device": str(self.model.device),
+            "versions": _versions(),
+            "settings": Settings(**values),
+            "prompt": prompt,
+            "prompt_ids": ids,
+            "eos_ids": sorted(self.model.eos_ids),
+        }
+
+
+class _BaselineRecorder:
+    """The plain lane of a race: a token, its probability and its time per step."""
+
+    def __init__(self, pieces: Pieces, settings: DecodeSettings) -> None:
+        self._pieces = pieces
+        self._recorder = Recorder(pieces, None, settings)
+
+    def record(self, item: Prefilled | StepResult) -> PlainStarted | PlainRecorded:
+        if isinstance(item, Prefilled):
+            self._recorder.remember_root(item.logits, item.root)
+            return PlainStarted(prefill_ms=item.seconds * 1000)
+        token = item.emitted[0]
+        event = PlainRecorded(
+            token=PlainToken(
+                token_id=token,
+                prob=self._recorder.root_prob,
+                milliseconds=item.seconds * 1000,
+            ),
+            pieces={token: self._pieces[token]},
+        )
+        if item.verdict is not None:
+            self._recorder.remember_root(item.logits[0], item.verdict.bonus)
+        return event
+
+
+def load(
+    preset: str = "default",
+    model: str | None = None,
+    heads: str | None = None,
+    backend: str = "auto",
+    device: str = "auto",
+    progress: Progress | None = None,
+) -> Explorer:
+    """A model with its heads, ready to run.
+
+    `preset` names one of explorer.models.presets; `model` (a Hub id, a folder or a GGUF file) and
+    `heads` take its place. Raises ExplorerError, one clear sentence with the remedy.
+    """
+    tell = progress or (lambda text, fraction: None)
+    options = model_options(preset=preset, model=model, heads=heads, backend=backend, device=device)
+    base = load_model(options, progress)
+    tell("Checking the model", None)
+    check_model(base)
+    tell("Loading the heads", None)
+    loaded = _heads_for(base, options.heads_source)
+    explorer = Explorer(base, loaded, options.heads_source and _short(options.heads_source))
+    explorer.notes = base.notes
+    return explorer
+
+
+def _heads_for(base: BaseModel, source: str | None) -> MedusaHeads | None:
+    if source is None:
+        return None
+    heads = load_heads(source, device=base.device)
+    fits = heads.config.hidden_size == base.hidden_size
+    if not fits or heads.config.vocab_size > base.vocab_size:
+        raise ExplorerError(
+            f"The heads at {source} were made for hidden size {heads.config.hidden_size} and "
+            f"{heads.config.vocab_size} tokens, and {base.name} has {base.hidden_size} and "
+            f"{base.vocab_size}: choose heads that were made for this model."
+        )
+    if heads.config.kind == "shared":
+        heads.use_lm_head(base.lm_head.weight)
+    return heads
+
+
+def _short(source: str) -> str:
+    return "/".join(source.rstrip("/").split("/")[-2:])
+
+
+def _versions() -> dict[str, str]:
+    return {name: importlib.metadata.version(name) for name in ("torch", "transformers", "numba")}

@@ -1,0 +1,79 @@
+"""The four backends, and which of them suits a machine and a file best."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from explorer.errors import ExplorerError
+from explorer.models.gguf_file import has_four_bit_codes
+from explorer.models.sources import Weights
+
+DTYPES = {
+    "int4": torch.bfloat16,
+    "nf4": torch.bfloat16,
+    "bf16": torch.bfloat16,
+    "fp32": torch.float32,
+}
+
+
+def choose_device(wanted: str) -> torch.device:
+    """The device to run on. Raises ExplorerError where CUDA is asked for and not there."""
+    if wanted == "cuda" and not torch.cuda.is_available():
+        raise ExplorerError("PyTorch sees no CUDA GPU here: use --device cpu.")
+    cuda = torch.cuda.is_available() and wanted != "cpu"
+    return torch.device("cuda" if cuda else "cpu")
+
+
+def choose_backend(wanted: str, weights: Weights, device: torch.device) -> tuple[str, str]:
+    """The backend, and one line that says why. Raises ExplorerError where it cannot run."""
+    codes = weights.gguf is not None and has_four_bit_codes(weights.gguf)
+    if wanted == "int4" and not codes:
+        raise ExplorerError(
+            "The int4 backend runs the codes of a Q4_0 or Q4_1 GGUF, and this model has none: use "
+            "--backend nf4, or give such a file."
+        )
+    if wanted != "auto":
+        return wanted, f"{wanted}, as you asked."
+    if codes:
+        return "int4", "int4: the file's own 4-bit codes run, which is the fastest here."
+    if device.type == "cuda":
+        return "nf4", "nf4: 4-bit weights are the fastest that a GPU runs for this model."
+    if fast_bf16():
+        return "bf16", "bf16: this CPU multiplies bf16 in hardware."
+    return "fp32", "fp32: this CPU has no fast bf16."
+
+
+def fast_bf16() -> bool:
+    """Whether this CPU has instructions for bf16 products."""
+    return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+
+
+def quantise_nf4(network: nn.Module, device: torch.device) -> None:
+    """Replace every linear layer but the LM head by bitsandbytes' NF4, double-quantised."""
+    from bitsandbytes.nn import Linear4bit, Params4bit
+
+    for name, linear in _inner_linears(network):
+        packed = Linear4bit(
+            linear.in_features,
+            linear.out_features,
+            bias=linear.bias is not None,
+            compute_dtype=DTYPES["nf4"],
+            compress_statistics=True,
+            quant_type="nf4",
+            device="meta",
+        )
+        packed.weight = Params4bit(
+            linear.weight.data, requires_grad=False, compress_statistics=True, quant_type="nf4"
+        )
+        packed.bias = linear.bias
+        network.set_submodule(name, packed.to(device))
+
+
+def _inner_linears(network: nn.Module) -> list[tuple[str, nn.Linear]]:
+    output = network.get_output_embeddings()
+    return [
+        (name, module)
+        for name, module in network.named_modules()
+        if isinstance(module, nn.Linear) and module is not output
+    ]

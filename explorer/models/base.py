@@ -1,0 +1,140 @@
+"""A loaded base model, and the one forward pass that everything is built from."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from explorer.models.attention import FIXED_ORDER
+from explorer.models.lm_head import LMHead
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers.cache_utils import Cache
+
+
+@dataclass
+class BaseModel:
+    """The base model on its device, in its backend.
+
+    `notes` are calm lines for the user: which backend and why, what was checked at start-up.
+    `bit_exact` says whether a token's logits were found to be the same bits in passes of
+    different widths, on this machine, at start-up.
+    """
+
+    network: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    lm_head: LMHead
+    name: str
+    backend: str
+    device: torch.device
+    context_length: int
+    eos_ids: frozenset[int]
+    notes: list[str] = field(default_factory=list)
+    bit_exact: bool = False
+
+    @property
+    def config(self) -> Any:
+        """The text model's configuration (transformers)."""
+        return self.network.config.get_text_config()
+
+    @property
+    def vocab_size(self) -> int:
+        """Rows of the LM head."""
+        return self.lm_head.weight.shape[0]
+
+    @property
+    def hidden_size(self) -> int:
+        """Width of a hidden state."""
+        return self.lm_head.weight.shape[1]
+
+    @property
+    def fixed_order(self) -> bool:
+        """Whether attention reduces in one fixed order (models/attention.py)."""
+        return self.config._attn_implementation == FIXED_ORDER
+
+    @torch.inference_mode()
+    def forward(
+        self, tokens: torch.Tensor, offsets: torch.Tensor, visible: torch.Tensor, cache: Cache
+    ) -> torch.Tensor:
+        """One pass over n rows behind the cache's committed prefix; returns hidden [n, H].
+
+        tokens [n] int64; offsets [n] int64: a row's position is prefix length + offset;
+        visible [n, n] bool: row i sees row j. Every row sees the whole prefix. The rows' keys
+        and values are written to the cache, uncommitted.
+        """
+        positions = cache.length + offsets
+        output = self.network.base_model(
+            input_ids=tokens[None].to(self.device),
+            position_ids=positions[None].to(self.device),
+            attention_mask=self._mask(positions, visible, cache),
+            cache=cache,
+            use_cache=True,
+        )
+        return output.last_hidden_state[0]
+
+    def _mask(
+        self, positions: torch.Tensor, visible: torch.Tensor, cache: Cache
+    ) -> torch.Tensor | dict[str, torch.Tensor]:
+        """What each kind of layer may see: [1, 1, n, slots] bool, by layer type where several."""
+        n, prefix = visible.shape[0], cache.length
+        full = torch.zeros(n, cache.slots_for(n), dtype=torch.bool)
+        full[:, :prefix] = True
+        full[:, prefix : prefix + n] = visible
+        window = getattr(self.config, "sliding_window", None)
+        kinds = set(getattr(self.config, "layer_types", None) or ())
+        if window is None or kinds == {"full_attention"}:
+            return self._for_device(full)
+        keys = torch.zeros(full.shape[1], dtype=torch.int64)
+        keys[:prefix] = torch.arange(prefix)
+        keys[prefix : prefix + n] = positions
+        sliding = full & (positions[:, None] - keys < window)
+        if len(kinds) > 1:
+            return {
+                "full_attention": self._for_device(full),
+                "sliding_attention": self._for_device(sliding),
+            }
+        return self._for_device(sliding)
+
+    def _for_device(self, mask: torch.Tensor) -> torch.Tensor:
+        mask = mask[None, None].to(self.device)
+        if self.config._attn_implementation != "eager":
+            return mask
+        dtype = self.network.dtype  # eager attention adds its mask
+        return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(
+            ~mask, torch.finfo(dtype).min
+        )
+
+    @torch.inference_mode()
+    def logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        """hidden [n, H] → logits [n, V] float32 on the LM head's device."""
+        return self.lm_head(hidden)
+
+    @torch.inference_mode()
+    def hidden_states(self, tokens: torch.Tensor) -> torch.Tensor:
+        """Final-normed hidden states [T, H] of one sequence of token ids [T], without a cache."""
+        with self.library_attention():
+            output = self.network.base_model(input_ids=tokens[None].to(self.device))
+        return output.last_hidden_state[0]
+
+    def lm_head_weight(self) -> torch.Tensor:
+        """The LM head's matrix [V, H], float32."""
+        return self.lm_head.weight.float()
+
+    @contextlib.contextmanager
+    def library_attention(self):
+        """Within it the network runs with transformers' own attention and caches."""
+        ours = self.config._attn_implementation
+        self.network.set_attn_implementation("sdpa" if ours == FIXED_ORDER else ours)
+        try:
+            yield
+        finally:
+            self.network.set_attn_implementation(ours)
+
+    def synchronise(self) -> None:
+        """Wait for the device, so that a clock read afterwards is true."""
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)

