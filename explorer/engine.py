@@ -6,7 +6,9 @@ import importlib.metadata
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from explorer.analysis.calibration import auto_calibration
 from explorer.config import DecodeSettings
 from explorer.decoding.acceptance import acceptance_rule
 from explorer.decoding.loop import Prefilled, StepResult, decode
@@ -185,16 +187,18 @@ def load(
     base = load_model(options, progress)
     tell("Checking the model", None)
     check_model(base)
-    tell("Loading the heads", None)
-    loaded = _heads_for(base, options.heads_source)
-    explorer = Explorer(base, loaded, options.heads_source and _short(options.heads_source))
-    explorer.notes = base.notes
-    return explorer
-
-
-def _heads_for(base: BaseModel, source: str | None) -> MedusaHeads | None:
+    source = options.heads_source
     if source is None:
-        return None
+        return Explorer(base, None, None, notes=[*base.notes, "No heads: plain decoding only."])
+    tell("Loading the heads", None)
+    loaded = _heads_for(base, source)
+    folder = source if Path(source).is_dir() else None
+    calibration = auto_calibration(base, loaded, folder, progress)
+    notes = [*base.notes, calibration.sentence]
+    return Explorer(base, loaded, _short(source), calibration.candidate_tree, notes)
+
+
+def _heads_for(base: BaseModel, source: str) -> MedusaHeads:
     heads = load_heads(source, device=base.device)
     fits = heads.config.hidden_size == base.hidden_size
     if not fits or heads.config.vocab_size > base.vocab_size:

@@ -6,8 +6,7 @@ import torch
 from torch import nn
 
 from explorer.errors import ExplorerError
-from explorer.models.gguf_file import has_four_bit_codes
-from explorer.models.sources import Weights
+from explorer.models.gguf_file import GGUFFile
 
 DTYPES = {
     "int4": torch.bfloat16,
@@ -15,6 +14,7 @@ DTYPES = {
     "bf16": torch.bfloat16,
     "fp32": torch.float32,
 }
+NF4_COLUMNS, NF4_ROWS = 64, 32  # the CPU kernel wants whole blocks of these
 
 
 def choose_device(wanted: str) -> torch.device:
@@ -25,13 +25,16 @@ def choose_device(wanted: str) -> torch.device:
     return torch.device("cuda" if cuda else "cpu")
 
 
-def choose_backend(wanted: str, weights: Weights, device: torch.device) -> tuple[str, str]:
-    """The backend, and one line that says why. Raises ExplorerError where it cannot run."""
-    codes = weights.gguf is not None and has_four_bit_codes(weights.gguf)
+def choose_backend(wanted: str, file: GGUFFile | None, device: torch.device) -> tuple[str, str]:
+    """The backend, and one line that says why. Raises ExplorerError where it cannot run.
+
+    `file` is the GGUF that holds the weights, if one does.
+    """
+    codes = file is not None and file.has_four_bit_codes and file.one_to_one
     if wanted == "int4" and not codes:
         raise ExplorerError(
-            "The int4 backend runs the codes of a Q4_0 or Q4_1 GGUF, and this model has none: use "
-            "--backend nf4, or give such a file."
+            "The int4 backend runs the codes of a Q4_0 or Q4_1 GGUF of a Llama, Mistral, Qwen or "
+            "Phi-3 model, and this model has none: use --backend nf4, or give such a file."
         )
     if wanted != "auto":
         return wanted, f"{wanted}, as you asked."
@@ -50,10 +53,15 @@ def fast_bf16() -> bool:
 
 
 def quantise_nf4(network: nn.Module, device: torch.device) -> None:
-    """Replace every linear layer but the LM head by bitsandbytes' NF4, double-quantised."""
+    """Replace every linear layer but the LM head by bitsandbytes' NF4, double-quantised.
+
+    Layers whose shape the kernels do not take stay in bf16.
+    """
     from bitsandbytes.nn import Linear4bit, Params4bit
 
     for name, linear in _inner_linears(network):
+        if linear.in_features % NF4_COLUMNS or linear.out_features % NF4_ROWS:
+            continue
         packed = Linear4bit(
             linear.in_features,
             linear.out_features,

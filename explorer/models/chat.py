@@ -52,7 +52,7 @@ def _byte_of_character() -> dict[str, int]:
     return table | {chr(256 + i): byte for i, byte in enumerate(others)}
 
 
-_BYTES = _byte_of_character()
+BYTE_OF_CHARACTER = _byte_of_character()
 
 
 class Pieces:
@@ -87,7 +87,8 @@ class Pieces:
     def _raw_bytes(self, written: str) -> bytes:
         if self._byte_level:
             return b"".join(
-                bytes([_BYTES[c]]) if c in _BYTES else c.encode("utf-8") for c in written
+                bytes([BYTE_OF_CHARACTER[c]]) if c in BYTE_OF_CHARACTER else c.encode("utf-8")
+                for c in written
             )
         if len(written) == 6 and written.startswith("<0x") and written.endswith(">"):
             return bytes([int(written[3:5], 16)])  # SentencePiece's byte fallback

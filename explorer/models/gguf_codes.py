@@ -8,6 +8,7 @@ nibbles hold the first 16 weights of a block, the high nibbles the last 16.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import gguf
 import numpy as np
@@ -43,20 +44,28 @@ def _halves(blocks: np.ndarray, start: int) -> np.ndarray:
     return blocks[..., start : start + 2].copy().view(np.float16)[..., 0].astype(np.float32)
 
 
-def four_bit_codes(tensor: gguf.ReaderTensor) -> Codes:
+class Stored(Protocol):
+    """A matrix as a GGUF file stores it: its type, its shape (N, K) and its blocks, as uint8."""
+
+    tensor_type: gguf.GGMLQuantizationType
+    data: np.ndarray
+    shape: tuple[int, ...]
+
+
+def four_bit_codes(tensor: Stored) -> Codes:
     """The codes of a Q4_0 or Q4_1 matrix."""
     affine = tensor.tensor_type == gguf.GGMLQuantizationType.Q4_1
     header = 4 if affine else 2
-    blocks = tensor.data.reshape(tensor.data.shape[0], -1, header + GROUP // 2)
+    blocks = tensor.data.reshape(tensor.shape[0], -1, header + GROUP // 2)
     packed = blocks[..., header:]
     codes = np.concatenate([packed & 15, packed >> 4], axis=-1).reshape(blocks.shape[0], -1)
     scale = _halves(blocks, 0)
     return Codes(codes, scale, _halves(blocks, 2) if affine else -8.0 * scale)
 
 
-def eight_bit_codes(tensor: gguf.ReaderTensor) -> Codes:
+def eight_bit_codes(tensor: Stored) -> Codes:
     """The codes of a Q8_0 matrix."""
-    blocks = tensor.data.reshape(tensor.data.shape[0], -1, 2 + GROUP)
+    blocks = tensor.data.reshape(tensor.shape[0], -1, 2 + GROUP)
     codes = blocks[..., 2:].copy().view(np.int8).reshape(blocks.shape[0], -1)
     scale = _halves(blocks, 0)
     return Codes(codes, scale, np.zeros_like(scale))

@@ -1,13 +1,13 @@
-"""A GGUF file beside the network that transformers built from it.
+"""A GGUF file: its tensors as they lie on disk, and the network that transformers describes.
 
-transformers reads the file into a dequantised network, for every architecture it knows. Here each
-linear layer whose matrix the file holds in 4 bits gets those codes back. Some architectures store
-rows in another order than the network does; so a layer is replaced only once its codes, taken out
-and dequantised, are found to be the layer's own weights.
+The file's header is read with transformers' own reader, which maps the file instead of copying
+it: opening the default model takes a fraction of a second. Matrices keep their 4-bit codes or
+are dequantised by ggml's reference code (package gguf); they are never quantised a second time.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import gguf
 import numpy as np
 import torch
 from torch import nn
+from transformers.integrations.gguf.reader import GgufHeader, load_gguf_state_dict
 
 from explorer.errors import ExplorerError
 from explorer.models import int4
@@ -26,11 +27,19 @@ from explorer.models.gguf_codes import (
     four_bit_codes,
 )
 
+# Architectures whose tensors are the network's own, one to one. llama.cpp stores the rows of
+# Llama's query and key matrices with the two rotary halves interleaved.
+ONE_TO_ONE = {"llama", "qwen2", "qwen3", "phi3"}
+INTERLEAVED = {"llama"}
 
-def has_four_bit_codes(path: Path) -> bool:
-    """Whether most of the file's matrices are Q4_0 or Q4_1."""
-    matrices = [tensor for tensor in GGUFFile(path).tensors.values() if len(tensor.shape) == 2]
-    return sum(tensor.tensor_type in Q4_TYPES for tensor in matrices) > len(matrices) / 2
+
+@dataclass(frozen=True)
+class StoredTensor:
+    """One tensor as stored: data [rows, bytes a row] uint8, or the values of a float tensor."""
+
+    tensor_type: gguf.GGMLQuantizationType
+    data: np.ndarray
+    shape: tuple[int, ...]
 
 
 class GGUFFile:
@@ -38,57 +47,98 @@ class GGUFFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-
-    @cached_property
-    def _reader(self) -> gguf.GGUFReader:
         try:
-            return gguf.GGUFReader(self.path)
-        except (OSError, ValueError, IndexError, KeyError) as error:
+            self._header = GgufHeader.from_file(str(path))
+        except Exception as error:  # a broken header breaks its reader in many ways
             raise ExplorerError(
-                f"{self.path.name} is not a readable GGUF file: download it again."
+                f"{path.name} is not a readable GGUF file ({error!s:.120}): download it again."
             ) from error
 
-    @cached_property
-    def tensors(self) -> dict[str, gguf.ReaderTensor]:
-        """All tensors of the file by GGUF name."""
-        return {tensor.name: tensor for tensor in self._reader.tensors}
+    @property
+    def architecture(self) -> str:
+        """llama.cpp's name of the architecture."""
+        return self._header.architecture
 
     @cached_property
-    def _names(self) -> gguf.TensorNameMap:
-        field = self._reader.fields["general.architecture"]
-        architecture = bytes(field.parts[field.data[0]]).decode()
-        arch = next(a for a, name in gguf.MODEL_ARCH_NAMES.items() if name == architecture)
-        return gguf.get_tensor_name_map(arch, 1024)
-
-    def pack_linears(self, network: nn.Module, device: torch.device) -> None:
-        """Replace the linear layers that the file holds in 4 bits by Int4Linear."""
-        output = network.get_output_embeddings()
-        linears = [
-            (name, module)
-            for name, module in network.named_modules()
-            if isinstance(module, nn.Linear) and module is not output
-        ]
-        packed = 0
-        for name, linear in linears:
-            codes = self._codes_of(name, linear, network.config.get_text_config())
-            if codes is not None and int4.supports(codes, device):
-                network.set_submodule(name, int4.Int4Linear(codes, linear.bias, device))
-                packed += 1
-        if packed == 0:
-            raise ExplorerError(
-                f"No matrix of {self.path.name} fits the int4 kernel: use --backend bf16."
+    def tensors(self) -> dict[str, StoredTensor]:
+        """All tensors by GGUF name; their data is read when it is looked at."""
+        stored = load_gguf_state_dict(self._header)
+        return {
+            info.name: StoredTensor(
+                gguf.GGMLQuantizationType(info.ggml_type), stored[info.name].data, info.shape
             )
+            for info in self._header.tensors
+        }
 
-    def _codes_of(self, name: str, linear: nn.Linear, config) -> Codes | None:
-        tensor = self.tensors.get(f"{self._names.get_name(name)}.weight")
+    @property
+    def has_four_bit_codes(self) -> bool:
+        """Whether most of the matrices are Q4_0 or Q4_1."""
+        matrices = [tensor for tensor in self.tensors.values() if len(tensor.shape) == 2]
+        return sum(tensor.tensor_type in Q4_TYPES for tensor in matrices) > len(matrices) / 2
+
+    @property
+    def one_to_one(self) -> bool:
+        """Whether `fill` can build this architecture."""
+        return self.architecture in ONE_TO_ONE
+
+    def fill(self, network: nn.Module, backend: str, device: torch.device) -> None:
+        """Give an empty network (weights on the meta device) the file's weights.
+
+        With the backend int4, linear layers that the file holds in 4 bits become Int4Linear.
+        Raises ExplorerError if the file lacks a weight.
+        """
+        names = gguf.get_tensor_name_map(self._arch, network.config.num_hidden_layers)
+        tied = network.get_output_embeddings() if network.config.tie_word_embeddings else None
+        for name, module in list(network.named_modules()):
+            own = list(module.named_parameters(recurse=False))
+            if not own or module is tied:
+                continue
+            stored = names.get_name(name)
+            codes = self._four_bit(stored, name, network.config) if backend == "int4" else None
+            if codes is not None and isinstance(module, nn.Linear) and int4.supports(codes, device):
+                bias = None if module.bias is None else self._dense(f"{stored}.bias", module.bias)
+                network.set_submodule(name, int4.Int4Linear(codes, bias, device))
+                continue
+            for field, empty in own:
+                dense = self._dense(f"{stored}.{field}", empty)
+                if field in ("weight", "bias"):
+                    dense = self._row_order(dense, name, network.config)
+                setattr(module, field, nn.Parameter(dense.to(device), requires_grad=False))
+        network.tie_weights()
+
+    @property
+    def _arch(self) -> gguf.MODEL_ARCH:
+        return next(a for a, name in gguf.MODEL_ARCH_NAMES.items() if name == self.architecture)
+
+    def _four_bit(self, stored: str | None, name: str, config) -> Codes | None:
+        tensor = self.tensors.get(f"{stored}.weight")
         if tensor is None or tensor.tensor_type not in Q4_TYPES:
             return None
         codes = four_bit_codes(tensor)
-        for order in _row_orders(codes.codes.shape[0], config):
-            candidate = codes if order is None else codes.permuted(order)
-            if _same(candidate, linear.weight):
-                return candidate
-        return None
+        order = self._order_of(name, codes.codes.shape[0], config)
+        return codes if order is None else codes.permuted(order)
+
+    def _dense(self, stored: str, like: torch.Tensor) -> torch.Tensor:
+        tensor = self.tensors.get(stored)
+        if tensor is None or tensor.shape != tuple(like.shape):
+            raise ExplorerError(
+                f"{self.path.name} does not hold the weight '{stored}' in the shape that its "
+                "configuration asks for: download the file again, or choose another."
+            )
+        values = gguf.quants.dequantize(_typed(tensor), tensor.tensor_type)
+        return torch.from_numpy(values.reshape(tensor.shape).copy()).to(like.dtype)
+
+    def _row_order(self, dense: torch.Tensor, name: str, config) -> torch.Tensor:
+        order = self._order_of(name, dense.shape[0], config)
+        return dense if order is None else dense[torch.from_numpy(order)]
+
+    def _order_of(self, name: str, rows: int, config) -> np.ndarray | None:
+        """Row order that undoes the interleaving of a matrix, if it is stored interleaved."""
+        layer = name.rpartition(".")[2]
+        if self.architecture not in INTERLEAVED or layer not in ("q_proj", "k_proj"):
+            return None
+        heads = config.num_attention_heads if layer == "q_proj" else config.num_key_value_heads
+        return np.arange(rows).reshape(heads, rows // heads // 2, 2).swapaxes(1, 2).reshape(-1)
 
     def lm_head_codes(self) -> Codes | None:
         """The 8-bit codes of the LM head (the embedding's, where they are tied), if it has any."""
@@ -98,16 +148,12 @@ class GGUFFile:
         return eight_bit_codes(tensor)
 
 
-def _row_orders(rows: int, config) -> list[np.ndarray | None]:
-    """None (as stored), then llama.cpp's interleaving of rotary halves undone, per head count."""
-    orders: list[np.ndarray | None] = [None]
-    for heads in {config.num_attention_heads, config.num_key_value_heads}:
-        if rows % (2 * heads) == 0:
-            stored = np.arange(rows).reshape(heads, rows // heads // 2, 2)
-            orders.append(stored.swapaxes(1, 2).reshape(-1))
-    return orders
-
-
-def _same(codes: Codes, weight: torch.Tensor) -> bool:
-    dequantised = torch.from_numpy(codes.dequantised()).to(weight.dtype)
-    return torch.equal(dequantised, weight.cpu())
+def _typed(tensor: StoredTensor) -> np.ndarray:
+    """Stored bytes as gguf.quants.dequantize takes them."""
+    plain = {
+        gguf.GGMLQuantizationType.F32: np.float32,
+        gguf.GGMLQuantizationType.F16: np.float16,
+    }
+    if tensor.tensor_type in plain:
+        return tensor.data.view(plain[tensor.tensor_type]).reshape(tensor.shape)
+    return tensor.data.reshape(*tensor.shape[:-1], -1)

@@ -151,7 +151,9 @@ class MedusaHeads(nn.Module):
             return torch.bmm(features, self.projection.transpose(1, 2))
         # One product over K·m rows: the projection is read from memory once for all heads.
         K, m, H = features.shape
-        return F.linear(features.reshape(K * m, H), self.projection).view(K, m, len(self.projection))
+        return F.linear(features.reshape(K * m, H), self.projection).view(
+            K, m, len(self.projection)
+        )
 
     def forward(self, hidden: Tensor) -> Tensor:
         """Logits of every head: hidden [m, H] -> [K, m, V'], in the heads' dtype."""

@@ -9,11 +9,21 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
+from accelerate import init_empty_weights
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    BitsAndBytesConfig,
+    GgufConfig,
+)
+from transformers.utils import logging as transformers_logging
 
 from explorer.errors import ExplorerError
 from explorer.models.attention import FIXED_ORDER
 from explorer.models.backends import DTYPES, choose_backend, choose_device, quantise_nf4
 from explorer.models.base import BaseModel
+from explorer.models.gguf_cache import described
 from explorer.models.gguf_file import GGUFFile
 from explorer.models.lm_head import LMHead, rows_of_codes, rows_of_weight
 from explorer.models.presets import ModelOptions
@@ -33,11 +43,15 @@ def load_model(options: ModelOptions, progress: Progress | None = None) -> BaseM
     tell("Finding the weights", None)
     weights = find_weights(options, progress)
     device = choose_device(options.device)
-    backend, why = choose_backend(options.backend, weights, device)
-    tell(f"Loading the weights ({backend}, {device.type})", None)
     with _quiet_libraries(), _explained(options.model_source):
-        model = _build(weights, backend, device, _title(options))
-        model.notes.append(why)
+        file = GGUFFile(weights.gguf) if weights.gguf else None
+        backend, why = choose_backend(options.backend, file, device)
+        tell(f"Loading the weights ({backend}, {device.type})", None)
+        network = (
+            _gguf_network(file, backend, device) if file else _network(weights, backend, device)
+        )
+        model = _wrapped(network, weights, file, backend, device, _title(options))
+    model.notes.append(why)
     return model
 
 
@@ -46,17 +60,13 @@ def _title(options: ModelOptions) -> str:
     return preset.label if preset else Path(options.model_source).name or options.model_source
 
 
-def _build(weights: Weights, backend: str, device: torch.device, name: str) -> BaseModel:
-    file = GGUFFile(weights.gguf) if weights.gguf else None
-    tokenizer = _tokenizer(weights)
-    network = _network(weights, backend, device)
-    if file and backend == "int4":
-        file.pack_linears(network, device)
-    elif file and backend == "nf4":
-        quantise_nf4(network, device)
+def _wrapped(
+    network, weights: Weights, file: GGUFFile | None, backend: str, device: torch.device, name: str
+) -> BaseModel:
     network.requires_grad_(False).eval()
     choose_attention(network, device)
-    config = network.config.get_text_config()
+    tokenizer = AutoTokenizer.from_pretrained(_description(weights))
+    context = getattr(network.config.get_text_config(), "max_position_embeddings", None)
     return BaseModel(
         network=network,
         tokenizer=tokenizer,
@@ -64,40 +74,50 @@ def _build(weights: Weights, backend: str, device: torch.device, name: str) -> B
         name=name,
         backend=backend,
         device=device,
-        context_length=getattr(config, "max_position_embeddings", None) or DEFAULT_CONTEXT,
+        context_length=context or DEFAULT_CONTEXT,
         eos_ids=_eos_ids(network, tokenizer),
     )
 
 
-def _tokenizer(weights: Weights):
-    from transformers import AutoTokenizer
+def _description(weights: Weights) -> str | Path:
+    """Where transformers reads the configuration and the tokenizer."""
+    return described(weights.gguf) if weights.gguf else weights.folder
 
-    if weights.gguf:
-        return AutoTokenizer.from_pretrained(weights.gguf.parent, gguf_file=weights.gguf.name)
-    return AutoTokenizer.from_pretrained(weights.folder)
+
+def _gguf_network(file: GGUFFile, backend: str, device: torch.device):
+    if file.one_to_one:
+        config = AutoConfig.from_pretrained(described(file.path))
+        with init_empty_weights(include_buffers=False):
+            network = AutoModelForCausalLM.from_config(config, dtype=DTYPES[backend])
+        file.fill(network, backend, torch.device("cpu") if backend == "nf4" else device)
+        network.to(device)  # buffers
+    else:  # transformers knows how this architecture's tensors become the network's
+        network = AutoModelForCausalLM.from_pretrained(
+            file.path.parent,
+            gguf_file=file.path.name,
+            dtype=DTYPES[backend],
+            quantization_config=GgufConfig(dequantize=True),
+        ).to(device)
+    if backend == "nf4":
+        quantise_nf4(network, device)
+    return network
 
 
 def _network(weights: Weights, backend: str, device: torch.device):
-    from transformers import AutoModelForCausalLM, BitsAndBytesConfig, GgufConfig
-
     arguments: dict = {"dtype": DTYPES[backend]}
     if device.type == "cuda":
         arguments["device_map"] = "auto"  # accelerate: several GPUs where one is too small
-    if weights.gguf:
-        return AutoModelForCausalLM.from_pretrained(
-            weights.gguf.parent,
-            gguf_file=weights.gguf.name,
-            quantization_config=GgufConfig(dequantize=True),
-            **arguments,
-        )
-    if backend == "nf4":
+    if backend == "nf4" and device.type == "cuda":  # quantised while it streams in
         arguments["quantization_config"] = BitsAndBytesConfig(
             load_in_4bit=True,
             bnb_4bit_quant_type="nf4",
             bnb_4bit_use_double_quant=True,
             bnb_4bit_compute_dtype=DTYPES[backend],
         )
-    return AutoModelForCausalLM.from_pretrained(weights.folder, **arguments)
+    network = AutoModelForCausalLM.from_pretrained(weights.folder, **arguments)
+    if backend == "nf4" and device.type == "cpu":
+        quantise_nf4(network, device)
+    return network
 
 
 def choose_attention(network, device: torch.device) -> None:
@@ -136,8 +156,6 @@ def _eos_ids(network, tokenizer) -> frozenset[int]:
 @contextlib.contextmanager
 def _quiet_libraries() -> Iterator[None]:
     """Keep the libraries' loading bars and hints off the user's screen; errors still raise."""
-    from transformers.utils import logging as transformers_logging
-
     names = ("transformers", "bitsandbytes", "accelerate", "gguf")
     before = {name: logging.getLogger(name).level for name in names}
     bars = transformers_logging.is_progress_bar_enabled()

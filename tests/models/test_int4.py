@@ -20,6 +20,7 @@ class Tensor:
     def __init__(self, weights: np.ndarray, kind: gguf.GGMLQuantizationType) -> None:
         self.tensor_type = kind
         self.data = gguf.quants.quantize(weights, kind)
+        self.shape = weights.shape
 
 
 def weights(rows: int = 64, columns: int = 96) -> np.ndarray:

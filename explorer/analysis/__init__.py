@@ -1,0 +1,1 @@
+"""What a run means: formulas, measured speed, cost, the best tree, and the losslessness audit."""

@@ -1,0 +1,187 @@
+"""The race over many prompts: every method against plain decoding, and what it adds up to.
+
+Each prompt is a race of its own, interleaved with its own plain lane, so a speedup is always of
+two lanes that ran at the same time. The overall speedup is the geometric mean over prompts: ratios
+multiply, and no prompt weighs more because its reply is longer.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from explorer.analysis.bench_report import (
+    PLAIN,
+    BenchReport,
+    MethodFigures,
+    Race,
+    categories,
+    finished_race,
+    method_figures,
+    verdict_sentence,
+)
+from explorer.analysis.cost_curve import WIDTHS, measure_cost_curve
+from explorer.analysis.overhead import (
+    Overhead,
+    Shares,
+    bare_lane,
+    measure_overhead,
+    shares,
+    wide_tree,
+)
+from explorer.analysis.reference import measure_reference
+from explorer.config import DecodeSettings, decode_settings
+from explorer.decoding.loop import StepResult
+from explorer.errors import ExplorerError
+from explorer.tracing.events import TraceBuilder
+
+if TYPE_CHECKING:
+    from explorer import Explorer
+
+DEFAULT_METHODS = (PLAIN, "medusa")
+SIDE_PROMPTS = 6  # prompts that overhead, plain's step shares and the reference are measured on
+SIDE_TOKENS = 64
+CONTEXT = 128
+Progress = Callable[[str, float | None], None]
+
+
+def bench(
+    explorer: Explorer,
+    prompts: Sequence[dict[str, str]],
+    methods: Sequence[str] = DEFAULT_METHODS,
+    max_new_tokens: int = 128,
+    tree: str = "auto",
+    reference: bool = False,
+    progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+) -> BenchReport:
+    """Race every method but plain against plain on every prompt, greedily.
+
+    `prompts` are records with "prompt" and optionally "id" and "category". The first method
+    besides plain is the main one. With `reference`, plain decoding is also compared with
+    transformers' generate(). A cancelled benchmark reports on the races that it finished. Raises
+    ExplorerError for unknown methods, bad settings or no prompts.
+    """
+    if not prompts:
+        raise ExplorerError("A benchmark needs at least one prompt.")
+    tell = progress or (lambda text, share: None)
+    racing = [method for method in dict.fromkeys(methods) if method != PLAIN]
+    settings = {
+        method: decode_settings(method=method, tree=tree, max_new_tokens=max_new_tokens)
+        for method in racing or [PLAIN]
+    }
+    races = _races(explorer, prompts, settings, tell, cancel)
+    main = racing[0] if racing else None
+    side = [] if _cancelled(cancel) else [record["prompt"] for record in prompts[:SIDE_PROMPTS]]
+    tell("where the time of a step goes", 0.8)
+    figures = _methods(races, racing, _plain_shares(explorer, side))
+    overhead = _overheads(explorer, side, main, tree)
+    tell("cost curve", 0.9)
+    curve = measure_cost_curve(explorer.model, WIDTHS, _context(explorer)) if side else None
+    tell("transformers' generate()", 0.95)
+    compared = measure_reference(explorer, side, SIDE_TOKENS) if reference and side else None
+    return BenchReport(
+        **_header(explorer),
+        main_method=main,
+        max_new_tokens=max_new_tokens,
+        prompts=len(races[main or PLAIN]),
+        identical_prompts=_identical(races),
+        speedup=figures[main].speedup if main else None,
+        methods=figures,
+        per_category=categories([race.figures for race in races[main]]) if main else {},
+        overhead=overhead,
+        cost_curve=curve,
+        reference=compared,
+        plain_over_generate=compared.plain_over_generate if compared else None,
+        races=[race.figures for group in races.values() for race in group],
+        sentence=verdict_sentence(main, figures),
+    )
+
+
+def _cancelled(cancel: threading.Event | None) -> bool:
+    return cancel is not None and cancel.is_set()
+
+
+def _races(
+    explorer: Explorer,
+    prompts: Sequence[dict[str, str]],
+    settings: dict[str, DecodeSettings],
+    tell: Progress,
+    cancel: threading.Event | None,
+) -> dict[str, list[Race]]:
+    """Per method, the finished races of all prompts."""
+    races: dict[str, list[Race]] = {method: [] for method in settings}
+    for number, record in enumerate(prompts):
+        tell(f"prompt {number + 1} of {len(prompts)}", 0.8 * number / len(prompts))
+        for method, chosen in settings.items():
+            builder = TraceBuilder()
+            for event in explorer.race(record["prompt"], chosen, cancel=cancel):
+                builder.add(event)
+            if _cancelled(cancel):
+                return races
+            races[method].append(finished_race(record, number, builder.trace()))
+    return races
+
+
+def _methods(
+    races: dict[str, list[Race]], racing: Sequence[str], plain_shares: Shares | None
+) -> dict[str, MethodFigures]:
+    """Figures of every method; plain's are those of all its lanes together."""
+    lanes = [race.plain for group in races.values() for race in group]
+    figures = {PLAIN: method_figures(lanes, [], plain_shares)}
+    for method in racing:
+        figures[method] = method_figures(
+            [race.fast for race in races[method]],
+            [race.figures.speedup for race in races[method]],
+            shares(lap for race in races[method] for lap in race.laps),
+        )
+    return figures
+
+
+def _identical(races: dict[str, list[Race]]) -> int:
+    """Prompts on which every method wrote what plain decoding wrote."""
+    groups = zip(*races.values(), strict=False)
+    return sum(all(race.figures.identical for race in group) for group in groups)
+
+
+def _overheads(
+    explorer: Explorer, prompts: Sequence[str], method: str | None, tree: str
+) -> list[Overhead]:
+    """Of the main method, at the tree that was raced and at 64 nodes."""
+    if method is None or explorer.heads is None or not prompts:
+        return []
+    trees = [tree, wide_tree(explorer.heads.config.num_heads)]
+    return [
+        measure_overhead(
+            explorer,
+            prompts,
+            decode_settings(method=method, tree=name, max_new_tokens=SIDE_TOKENS),
+        )
+        for name in dict.fromkeys(trees)
+    ]
+
+
+def _plain_shares(explorer: Explorer, prompts: Sequence[str]) -> Shares | None:
+    """Where the time of a plain step goes."""
+    settings = decode_settings(method=PLAIN, max_new_tokens=SIDE_TOKENS)
+    return shares(
+        item.laps
+        for prompt in prompts
+        for item in bare_lane(explorer, explorer.encode(prompt, settings), settings)
+        if isinstance(item, StepResult)
+    )
+
+
+def _context(explorer: Explorer) -> int:
+    return min(CONTEXT, max(0, explorer.model.context_length - WIDTHS[-1]))
+
+
+def _header(explorer: Explorer) -> dict[str, str | None]:
+    model = explorer.model
+    return {
+        "model": model.name,
+        "heads": explorer.heads_name,
+        "backend": model.backend,
+        "device": str(model.device),
+    }

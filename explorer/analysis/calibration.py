@@ -1,0 +1,198 @@
+"""Measuring a calibration: thoroughly on prompts, or within seconds at the first start."""
+
+from __future__ import annotations
+
+import contextlib
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from explorer.analysis.calibration_file import (
+    Basis,
+    Calibration,
+    Costs,
+    Key,
+    choose,
+    key_of,
+    load_calibration,
+    save_calibration,
+)
+from explorer.analysis.cost_curve import WIDTHS, measure_cost_curve
+from explorer.analysis.joint_counts import count_paths, rank_rows, replayed_tokens_per_step
+from explorer.analysis.rank_table import load_rank_table
+from explorer.analysis.tree_search import greedy_order, product_success
+from explorer.config import decode_settings
+from explorer.errors import ExplorerError
+from explorer.tracing.events import TraceBuilder
+from explorer.tracing.schema import TOP_HEADS, Step
+
+if TYPE_CHECKING:
+    from explorer import Explorer
+    from explorer.models.base import BaseModel
+    from explorer.models.heads import MedusaHeads
+
+CONTEXTS = (128, 512)  # tokens
+QUICK_WIDTHS = (2, 4, 8, 16, 32, 64)
+QUICK_CONTEXT = 128
+QUICK_ROUNDS = 3
+QUICK_REST_MS = 0.5  # draft, accept and commit, until a run has measured them
+MOST_NODES = 127  # of a tree; the widest measured pass is one row more
+GUESSED_FIRST = (0.5, 0.34, 0.26, 0.2, 0.16)  # top-1 of heads 1, 2, … that nobody has measured
+GUESSED_DECAY = 0.35  # from one rank to the next
+Progress = Callable[[str, float | None], None]
+
+
+def calibrate(
+    explorer: Explorer,
+    prompts: Sequence[dict[str, str]],
+    max_new_tokens: int = 128,
+    contexts: Sequence[int] = CONTEXTS,
+    rounds: int = 5,
+    progress: Progress | None = None,
+    save: bool = True,
+) -> Calibration:
+    """Measure everything: accuracies and step times on `prompts`, C(n) at two context lengths.
+
+    `prompts` are records with "prompt", texts that the heads were not trained on. Saved for this
+    machine unless `save` is False. Raises ExplorerError without heads or usable prompts.
+    """
+    model, heads = explorer.model, _require_heads(explorer)
+    tell = progress or (lambda text, share: None)
+    texts, steps = _decoded_texts(explorer, prompts, max_new_tokens, tell)
+    curves = []
+    for number, context in enumerate(_fitting(contexts, model)):
+        tell(f"cost curve, {context} tokens of context", 0.7 + 0.3 * number / len(contexts))
+        curves.append(measure_cost_curve(model, WIDTHS, context, rounds))
+    costs = Costs(
+        curves=curves,
+        heads_ms=statistics.median(step.timings.heads for step in steps),
+        rest_ms=statistics.median(map(_rest, steps)),
+    )
+    calibration = _by_texts(key_of(model, heads), costs, texts, "prompts")
+    if save:
+        save_calibration(calibration)
+    return calibration
+
+
+def auto_calibration(
+    model: BaseModel,
+    heads: MedusaHeads,
+    heads_folder: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Calibration:
+    """The calibration of this machine: a saved one, or one made within seconds and saved.
+
+    The quick one measures C(n) and the heads' time here and takes the accuracies from the rank
+    table in `heads_folder`; heads without a table get guessed accuracies, and the calibration says
+    so in `basis`. Failing to save it is no failure.
+    """
+    key = key_of(model, heads)
+    saved = load_calibration(key, [Path(heads_folder)] if heads_folder else [])
+    if saved is not None:
+        return saved
+    if progress:
+        progress("Measuring what a verify pass costs on this machine", None)
+    (context,) = _fitting([QUICK_CONTEXT], model)
+    costs = Costs(
+        curves=[measure_cost_curve(model, QUICK_WIDTHS, context, QUICK_ROUNDS)],
+        heads_ms=time_heads(model, heads),
+        rest_ms=QUICK_REST_MS,
+    )
+    table = load_rank_table(heads_folder) if heads_folder else None
+    fits = table is not None and (table.heads, table.num_heads) == (key.heads, num_heads(heads))
+    if fits and any(map(len, table.texts)):
+        calibration = _by_texts(key, costs, table.rows(), "rank table")
+    else:
+        calibration = _by_guess(key, costs, num_heads(heads))
+    with contextlib.suppress(ExplorerError):  # then it is measured again next time
+        save_calibration(calibration)
+    return calibration
+
+
+def _by_texts(key: Key, costs: Costs, texts: list[np.ndarray], basis: Basis) -> Calibration:
+    """The best tree by the rank rows of texts, each [positions, heads]."""
+    joint = count_paths(texts, TOP_HEADS)
+    return choose(
+        key,
+        greedy_order(joint.success, MOST_NODES, len(joint.accuracy), TOP_HEADS),
+        costs,
+        joint.accuracy,
+        basis=basis,
+        positions=joint.positions,
+        tokens_per_step=lambda paths: replayed_tokens_per_step(texts, paths),
+    )
+
+
+def _by_guess(key: Key, costs: Costs, heads: int) -> Calibration:
+    accuracy = guessed_accuracy(heads)
+    order = greedy_order(product_success(accuracy), MOST_NODES, heads, len(accuracy[0]))
+    return choose(key, order, costs, accuracy, basis="guess")
+
+
+def num_heads(heads: MedusaHeads) -> int:
+    """How many heads there are: the deepest node that a tree may have."""
+    return heads.config.num_heads
+
+
+def guessed_accuracy(num_heads: int) -> list[list[float]]:
+    """Accuracies [heads][rank] to start from where nobody has measured any."""
+    first = [*GUESSED_FIRST, *[GUESSED_FIRST[-1]] * num_heads][:num_heads]
+    return [[top * GUESSED_DECAY**rank for rank in range(10)] for top in first]
+
+
+def time_heads(model: BaseModel, heads: MedusaHeads, repeats: int = 15) -> float:
+    """Median milliseconds of one pass of all heads over one position."""
+    like = heads.block_weight
+    hidden = torch.zeros(1, heads.config.hidden_size, dtype=like.dtype, device=like.device)
+    times = []
+    for _ in range(repeats + 2):
+        model.synchronise()
+        start = time.perf_counter()
+        heads.propose(hidden, TOP_HEADS)
+        model.synchronise()
+        times.append((time.perf_counter() - start) * 1000)
+    return statistics.median(times[2:])  # the first ones allocate
+
+
+def _require_heads(explorer: Explorer) -> MedusaHeads:
+    if explorer.heads is None:
+        raise ExplorerError("Calibrating needs Medusa heads: load some with --heads.")
+    return explorer.heads
+
+
+def _decoded_texts(
+    explorer: Explorer, prompts: Sequence[dict[str, str]], max_new_tokens: int, tell: Progress
+) -> tuple[list[np.ndarray], list[Step]]:
+    """Rank rows of every greedy reply, and the steps that have a verify pass."""
+    if not prompts:
+        raise ExplorerError("Calibrating needs at least one prompt.")
+    settings = decode_settings(method="medusa", max_new_tokens=max_new_tokens)
+    texts, steps = [], []
+    for number, record in enumerate(prompts):
+        tell(f"prompt {number + 1} of {len(prompts)}", 0.7 * number / len(prompts))
+        builder = TraceBuilder()
+        for event in explorer.decode(record["prompt"], settings):
+            builder.add(event)
+        trace = builder.trace()
+        texts.append(rank_rows(trace))
+        steps.extend(step for step in trace.steps if step.base_top)
+    if not steps or not any(map(len, texts)):
+        raise ExplorerError(
+            "The replies are too short to calibrate on: give more prompts, or more new tokens."
+        )
+    return texts, steps
+
+
+def _rest(step: Step) -> float:
+    return step.timings.draft + step.timings.accept + step.timings.commit
+
+
+def _fitting(contexts: Sequence[int], model: BaseModel) -> list[int]:
+    """The context lengths that leave room for the widest pass; at least one."""
+    most = max(0, model.context_length - WIDTHS[-1])
+    return sorted({min(context, most) for context in contexts})

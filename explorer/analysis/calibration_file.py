@@ -1,0 +1,251 @@
+"""What is known about this machine and these heads: cost curve, accuracies, and the best tree.
+
+A calibration belongs to one model, one set of heads, one backend and one machine; it is kept as a
+JSON file named after them and used by `auto` trees. Measuring one is `analysis/calibration.py`.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+import os
+import platform
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import torch
+from pydantic import BaseModel as Schema
+from pydantic import ConfigDict, Field, ValidationError
+
+from explorer.analysis.cost_curve import CostCurve
+from explorer.analysis.formulas import tree_tokens_per_step
+from explorer.analysis.tree_search import ScoredPath, best_tree
+from explorer.decoding.tree import MAX_NODES, RankPath, Tree, make_tree
+from explorer.errors import ExplorerError
+from explorer.models.sources import cache_folder
+
+if TYPE_CHECKING:
+    from explorer.models.base import BaseModel
+    from explorer.models.heads import MedusaHeads
+
+FOLDER = "calibration"
+SAMPLE = 1 << 16  # elements of a tensor that its hash looks at
+FILE_LIMIT = 16 << 20  # bytes
+
+# Where the accuracies come from: texts decoded for it, a table that ships with the heads, or, for
+# heads that nobody has measured, a guess.
+Basis = Literal["prompts", "rank table", "guess"]
+
+
+class Key(Schema):
+    """What a calibration is valid for."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: str
+    heads: str  # hash
+    backend: str
+    device: str
+
+    @property
+    def file_name(self) -> str:
+        """A file name that differs wherever the key does."""
+        digest = hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:12]
+        slug = re.sub(r"[^A-Za-z0-9.]+", "-", f"{self.backend}-{self.device}")[:80].strip("-")
+        return f"{slug}-{digest}.json"
+
+
+class Calibration(Schema):
+    """Costs, accuracies and the best tree. Every time is in milliseconds.
+
+    `head_accuracy[k][r]`: how often rank r of head k+1 is right. `cost_curve`: C(n) at each
+    context length. `tree`: rank paths of the best tree. `expected_tokens_per_step` replays the
+    texts with that tree; `joint_tokens_per_step` is 1 + Σ joint path counts and
+    `product_tokens_per_step` the paper's product of accuracies, shown beside it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format_version: Literal[1] = 1
+    created: str
+    key: Key
+    basis: Basis
+    positions: int = Field(ge=0, description="text positions that the accuracies rest on")
+    cost_curve: list[CostCurve] = Field(min_length=1)
+    heads_ms: float = Field(ge=0, description="one forward pass of all heads")
+    rest_ms: float = Field(ge=0, description="draft, accept and commit of a step")
+    head_accuracy: list[list[float]]
+    tree: list[Annotated[list[int], Field(min_length=1)]] = Field(max_length=MAX_NODES)
+    expected_tokens_per_step: float
+    joint_tokens_per_step: float
+    product_tokens_per_step: float
+    expected_speedup: float
+
+    @property
+    def candidate_tree(self) -> Tree:
+        """The tree, ready to decode with."""
+        return make_tree(self.tree, "auto")
+
+    @property
+    def pays(self) -> bool:
+        """Whether the best tree is expected to beat plain decoding."""
+        return self.expected_speedup > 1
+
+    @property
+    def sentence(self) -> str:
+        """The outcome in words, with its numbers; all of them are expectations."""
+        nodes = len(self.tree)
+        facts = (
+            f"{nodes} node{'s' if nodes > 1 else ''}, {self.expected_tokens_per_step:.2f} tokens "
+            f"per step at {mean_cost(self.cost_curve)(nodes + 1):.2f} times a one-row pass"
+        )
+        basis = ", from guessed accuracies" if self.basis == "guess" else ""
+        if self.pays:
+            return (
+                f"Speculation should pay here: {self.expected_speedup:.2f}× plain decoding is "
+                f"expected ({facts}{basis})."
+            )
+        return (
+            f"Speculation does not pay here: even the best tree is expected to run at "
+            f"{self.expected_speedup:.2f}× plain decoding ({facts}{basis}); it is the one that "
+            "loses least."
+        )
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What a step costs on this machine: C(n) at several context lengths, and its other parts."""
+
+    curves: Sequence[CostCurve]
+    heads_ms: float
+    rest_ms: float
+
+    @property
+    def overhead(self) -> float:
+        """(T_heads + T_rest)/T₁."""
+        one_row = sum(curve.one_row_ms for curve in self.curves) / len(self.curves)
+        return (self.heads_ms + self.rest_ms) / one_row
+
+
+def choose(
+    key: Key,
+    order: Sequence[ScoredPath],
+    costs: Costs,
+    accuracy: Sequence[Sequence[float]],
+    basis: Basis,
+    positions: int = 0,
+    tokens_per_step: Callable[[Sequence[RankPath]], float] | None = None,
+) -> Calibration:
+    """The calibration that these measurements lead to.
+
+    `order` is the greedy order of nodes, `tokens_per_step` a better τ than its sum where there is
+    one. Trees are as large as the cost curve was measured for. Raises ExplorerError if no head
+    is ever right.
+    """
+    cost, overhead = mean_cost(costs.curves), costs.overhead
+    widest = min(curve.rows[-1] for curve in costs.curves)
+    choice = best_tree(order, cost, overhead, tokens_per_step, max_nodes=max(1, widest - 1))
+    if choice is None:
+        raise ExplorerError(
+            "None of the heads was right even once, so there is no tree to choose: check that "
+            "the heads belong to this base model."
+        )
+    paths = choice.tree.paths
+    success = {scored.path: scored.success for scored in order}
+    return Calibration(
+        created=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        key=key,
+        basis=basis,
+        positions=positions,
+        cost_curve=list(costs.curves),
+        heads_ms=costs.heads_ms,
+        rest_ms=costs.rest_ms,
+        head_accuracy=[list(ranks) for ranks in accuracy],
+        tree=[list(path) for path in paths],
+        expected_tokens_per_step=choice.expected_tokens_per_step,
+        joint_tokens_per_step=1 + sum(success[path] for path in paths),
+        product_tokens_per_step=tree_tokens_per_step(paths, accuracy),
+        expected_speedup=choice.expected_speedup,
+    )
+
+
+def mean_cost(curves: Sequence[CostCurve]) -> Callable[[int], float]:
+    """C(n), averaged over the context lengths it was measured at."""
+    return lambda n: sum(curve.at(n) for curve in curves) / len(curves)
+
+
+def key_of(model: BaseModel, heads: MedusaHeads) -> Key:
+    """The key of this model and these heads on this machine."""
+    return Key(
+        model=model.name,
+        heads=heads_hash(heads),
+        backend=model.backend,
+        device=device_description(model.device),
+    )
+
+
+def heads_hash(heads: MedusaHeads) -> str:
+    """A hash of the heads' shapes and of up to 65,536 evenly spaced elements of each tensor."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(heads.state_dict().items()):
+        flat = tensor.detach().flatten()
+        sample = flat[:: max(1, flat.numel() // SAMPLE)].cpu().contiguous()
+        digest.update(f"{name} {tensor.dtype} {list(tensor.shape)}".encode())
+        digest.update(sample.view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
+
+
+def device_description(device: torch.device) -> str:
+    """The machine as far as it matters to speed: GPU name, or CPU name and number of threads."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return f"{_cpu_name()}, {torch.get_num_threads()} threads"
+
+
+def _cpu_name() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        text = ""
+    found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    return found[1].strip() if found else platform.processor() or platform.machine()
+
+
+def save_calibration(calibration: Calibration, folder: Path | None = None) -> Path:
+    """Write it to `folder`, the product's cache folder by default. Raises ExplorerError."""
+    folder = folder or cache_folder() / FOLDER
+    path = folder / calibration.key.file_name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(f".{os.getpid()}.part")
+        part.write_text(calibration.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        os.replace(part, path)  # whole or not at all
+    except OSError as error:
+        raise ExplorerError(
+            f"The calibration cannot be saved in {folder} ({error.strerror or error}): free some "
+            "disk space or make the folder writable."
+        ) from error
+    return path
+
+
+def load_calibration(key: Key, folders: Sequence[Path] = ()) -> Calibration | None:
+    """The calibration for `key`, looked for in the cache folder and then in `folders`, or None.
+
+    A damaged file, or one of another version, counts as none: it is measured again.
+    """
+    for folder in (cache_folder() / FOLDER, *folders):
+        path = folder / key.file_name
+        try:
+            if path.stat().st_size > FILE_LIMIT:
+                continue
+            calibration = Calibration.model_validate(json.loads(path.read_bytes()))
+            calibration.candidate_tree  # noqa: B018 - a tree that is none is damage, too
+        except (OSError, ValueError, RecursionError, ValidationError, ExplorerError):
+            continue
+        if calibration.key == key:
+            return calibration
+    return None

@@ -1,0 +1,141 @@
+"""C(n): what a verify pass over n rows costs, in one-row passes, on this machine.
+
+Speculation pays where C(n) stays near 1. It depends on the backend, the device and the length of
+the context, so it is measured: LM head included, every width interleaved with one-row passes so
+that a machine whose speed drifts, or that is busy with something else, hurts all widths alike.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from pydantic import BaseModel as Schema
+from pydantic import ConfigDict, Field, model_validator
+
+from explorer.decoding.cache import KVCache
+
+if TYPE_CHECKING:
+    from explorer.models.base import BaseModel
+
+WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
+BRANCHING = 3  # of the tree that is timed
+
+
+class CostCurve(Schema):
+    """Measured cost of a verify pass by its number of rows (the root counted).
+
+    `milliseconds` are medians; `ratios` are C(n), medians over rounds of the time of n rows over
+    that of the one-row passes right before and after.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    context_length: int = Field(ge=0, description="tokens in the KV cache during the passes")
+    rounds: int = Field(ge=1)
+    one_row_ms: float = Field(gt=0)
+    rows: list[int] = Field(min_length=1)
+    milliseconds: list[float]
+    ratios: list[float]
+
+    @model_validator(mode="after")
+    def _columns_agree(self) -> CostCurve:
+        if not len(self.rows) == len(self.milliseconds) == len(self.ratios):
+            raise ValueError("rows, milliseconds and ratios must have the same length")
+        if self.rows != sorted(set(self.rows)) or self.rows[0] < 1:
+            raise ValueError("rows must rise from 1 or more")
+        return self
+
+    def at(self, n: int) -> float:
+        """C(n), interpolated between measured widths; beyond the last, its slope goes on.
+
+        One row costs 1 by definition. A wider pass never counts as cheaper than a narrower one:
+        where the medians say so, that is noise.
+        """
+        rows = np.array([1, *(n for n in self.rows if n > 1)], dtype=float)
+        wide = [c for m, c in zip(self.rows, self.ratios, strict=True) if m > 1]
+        costs = np.maximum.accumulate([1.0, *wide])
+        if n <= rows[-1] or len(rows) < 2:
+            return float(np.interp(n, rows, costs))
+        slope = (costs[-1] - costs[-2]) / (rows[-1] - rows[-2])
+        return float(costs[-1] + slope * (n - rows[-1]))
+
+
+@torch.inference_mode()
+def measure_cost_curve(
+    model: BaseModel,
+    widths: Sequence[int] = WIDTHS,
+    context_length: int = 128,
+    rounds: int = 5,
+) -> CostCurve:
+    """Time passes of all `widths` behind a context of `context_length` tokens.
+
+    Works on a cache of its own and leaves the model as it was.
+    """
+    widths = sorted({1, *widths})
+    cache = filled_cache(model, context_length)
+    passes = {n: tree_rows(n) for n in widths}
+    for n in widths:  # warm up: compile, allocate, fill the caches of the CPU
+        _time_pass(model, cache, *passes[n])
+    times: dict[int, list[float]] = {n: [] for n in widths}
+    ratios: dict[int, list[float]] = {n: [] for n in widths}
+    for _ in range(rounds):
+        before = _time_pass(model, cache, *passes[1])
+        times[1].append(before)
+        ratios[1].append(1.0)
+        for n in widths[1:]:
+            wide = _time_pass(model, cache, *passes[n])
+            after = _time_pass(model, cache, *passes[1])
+            times[n].append(wide)
+            times[1].append(after)
+            ratios[n].append(2 * wide / (before + after))
+            before = after
+    return CostCurve(
+        context_length=context_length,
+        rounds=rounds,
+        one_row_ms=statistics.median(times[1]),
+        rows=widths,
+        milliseconds=[statistics.median(times[n]) for n in widths],
+        ratios=[statistics.median(ratios[n]) for n in widths],
+    )
+
+
+@torch.inference_mode()
+def filled_cache(model: BaseModel, length: int) -> KVCache:
+    """A cache with `length` committed rows of arbitrary text."""
+    cache = KVCache.of(model)
+    if length:
+        tokens = torch.arange(length) * 7 % model.vocab_size
+        visible = torch.ones(length, length, dtype=torch.bool).tril()
+        model.forward(tokens, torch.arange(length), visible, cache)
+        cache.commit(range(length))
+    return cache
+
+
+def tree_rows(n: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Depths [n] and mask [n, n] of a tree of n rows in which every node has three children."""
+    depths = torch.zeros(n, dtype=torch.long)
+    visible = torch.eye(n, dtype=torch.bool)
+    for row in range(1, n):
+        parent = (row - 1) // BRANCHING
+        depths[row] = depths[parent] + 1
+        visible[row] |= visible[parent]
+    return depths, visible
+
+
+def _time_pass(
+    model: BaseModel, cache: KVCache, depths: torch.Tensor, visible: torch.Tensor
+) -> float:
+    """Milliseconds of one verify pass, LM head included. The cache ends as it began."""
+    tokens = torch.arange(len(depths)) % model.vocab_size
+    model.synchronise()
+    start = time.perf_counter()
+    model.logits(model.forward(tokens, depths, visible, cache))
+    model.synchronise()
+    elapsed = (time.perf_counter() - start) * 1000
+    cache.commit([])
+    return elapsed

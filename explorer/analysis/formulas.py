@@ -1,0 +1,149 @@
+"""Every formula that the product shows, in one place.
+
+Symbols: α acceptance rate of one draft; K drafts of a chain; n rows of a verify pass (nodes and
+the root); T₁ time of a one-row pass of the base model; C(n) = T_verify(n)/T₁; τ tokens per step,
+the root counted. Times may be in any unit, as long as it is the same one.
+
+Sources: Leviathan, Kalman, Matias 2023, "Fast Inference from Transformers via Speculative
+Decoding" (E: equation 1, S: theorem 3.8); Cai et al. 2024, "Medusa", arXiv 2401.10774, section
+2.3.3 (trees). The forms with C(n) are the same accounting with the measured cost in the place of
+"verifying K+1 rows costs one".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+RankPath = tuple[int, ...]
+
+
+def expected_tokens(alpha: float, k: int) -> float:
+    """E(α, K): expected tokens per step of a chain of K drafts, the base model's own included.
+
+    E = (1 − α^(K+1)) / (1 − α), and K + 1 at α = 1. Assumes that drafts are accepted independently
+    with the same rate α (Leviathan et al. 2023, equation 1). Raises ValueError unless α is in
+    [0, 1] and K ≥ 0.
+    """
+    _require_rate("alpha", alpha)
+    if k < 0:
+        raise ValueError(f"k must be 0 or more, not {k}")
+    # Horner's form of 1 + α + … + α^K: equal to the quotient, and exact at α = 1 and close to it.
+    total = 1.0
+    for _ in range(k):
+        total = 1.0 + alpha * total
+    return total
+
+
+def idealised_speedup(alpha: float, k: int, draft_over_target: float) -> float:
+    """S = E / (1 + K · T_draft/T_target): speedup if verifying K+1 rows costs as much as one.
+
+    `draft_over_target` is the time of one pass of the drafter over T₁ (Leviathan et al. 2023,
+    theorem 3.8). Raises ValueError for a negative ratio.
+    """
+    return speedup_at_cost(alpha, k, draft_over_target, cost=1.0)
+
+
+def speedup_at_cost(alpha: float, k: int, draft_over_target: float, cost: float) -> float:
+    """S′ = E / (C(K+1) + K · T_draft/T_target): the speedup with the measured cost of K+1 rows.
+
+    `cost` is C(K+1). Raises ValueError for a negative ratio or a cost that is not positive.
+    """
+    _require_not_negative("draft_over_target", draft_over_target)
+    if cost <= 0:
+        raise ValueError(f"cost must be above 0, not {cost}")
+    return expected_tokens(alpha, k) / (cost + k * draft_over_target)
+
+
+def break_even_tokens_per_step(
+    one_row: float, draft: float, verify: float, rest: float = 0.0
+) -> float:
+    """The τ from which speculation pays: (T_draft + T_verify(n) + T_rest) / T₁.
+
+    A step must emit more tokens (the root counted) than plain decoding would in the same time.
+    `draft` covers heads and candidate choice of the whole step. Raises ValueError unless T₁ > 0.
+    """
+    if one_row <= 0:
+        raise ValueError(f"one_row must be above 0, not {one_row}")
+    return (draft + verify + rest) / one_row
+
+
+def pays(
+    tokens_per_step: float, one_row: float, draft: float, verify: float, rest: float = 0.0
+) -> bool:
+    """Whether τ · T₁ > T_draft + T_verify(n) + T_rest.
+
+    τ counts the root: m accepted drafts are m + 1 tokens; leaving out the one is a common slip.
+    """
+    return tokens_per_step > break_even_tokens_per_step(one_row, draft, verify, rest)
+
+
+def path_probability(path: Sequence[int], accuracy: Sequence[Sequence[float]]) -> float:
+    """Π a along a rank path: `accuracy[d][r]` is how often rank r of head d+1 is right.
+
+    The product takes the heads as independent (Medusa, section 2.3.3); in truth their successes
+    are correlated and the product underestimates deep paths. Ranks or depths that `accuracy` does
+    not cover count as never right.
+    """
+    product = 1.0
+    for depth, rank in enumerate(path):
+        if depth >= len(accuracy) or rank >= len(accuracy[depth]):
+            return 0.0
+        product *= accuracy[depth][rank]
+    return product
+
+
+def reach_probabilities(
+    paths: Iterable[Sequence[int]], accuracy: Sequence[Sequence[float]]
+) -> list[float]:
+    """P(L ≥ m) for m = 1 … depth of the tree: Σ over its paths of length m of Π a.
+
+    `paths` is the tree's shape: every node once, by its rank path. Paths of the same length
+    exclude each other (a head's ranks hold different tokens), so their probabilities add up.
+    """
+    totals: dict[int, float] = {}
+    for path in paths:
+        totals[len(path)] = totals.get(len(path), 0.0) + path_probability(path, accuracy)
+    return [totals.get(m, 0.0) for m in range(1, max(totals, default=0) + 1)]
+
+
+def expected_accepted(reach: Iterable[float]) -> float:
+    """E[L] = Σ_m P(L ≥ m): expected accepted drafts per step, the root not counted."""
+    return float(sum(reach))
+
+
+def tree_tokens_per_step(
+    paths: Iterable[Sequence[int]], accuracy: Sequence[Sequence[float]]
+) -> float:
+    """τ = 1 + E[L] of a tree by the product of accuracies: the paper's estimate."""
+    return 1.0 + expected_accepted(reach_probabilities(paths, accuracy))
+
+
+def tree_speedup(tokens_per_step: float, cost: float, overhead: float = 0.0) -> float:
+    """S = τ / (C(n) + (T_heads + T_rest)/T₁).
+
+    `cost` is C(n) with n counting the root; `overhead` is the quotient (T_heads + T_rest)/T₁.
+    Raises ValueError unless cost > 0 and overhead ≥ 0.
+    """
+    if cost <= 0:
+        raise ValueError(f"cost must be above 0, not {cost}")
+    _require_not_negative("overhead", overhead)
+    return tokens_per_step / (cost + overhead)
+
+
+def acceptance_rate(accepted: int, first_rejections: int) -> float | None:
+    """Accepted / (accepted + first rejections) among steps that reached a depth; None if none did.
+
+    Never accepted / drafted: that would blame a depth for nodes that no step ever got to judge.
+    """
+    reached = accepted + first_rejections
+    return accepted / reached if reached else None
+
+
+def _require_rate(name: str, value: float) -> None:
+    if not 0.0 <= value <= 1.0:
+        raise ValueError(f"{name} must be between 0 and 1, not {value}")
+
+
+def _require_not_negative(name: str, value: float) -> None:
+    if value < 0:
+        raise ValueError(f"{name} must be 0 or more, not {value}")

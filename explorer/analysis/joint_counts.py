@@ -1,0 +1,141 @@
+"""What the heads got right together, counted on recorded text.
+
+At a position t the base model's own token t+1 is the root; head k is right at rank r if its r-th
+prediction is the token t+1+k that really followed. A position is thus summed up by one row of
+ranks, and the rank path (r₁, …, r_d) is right there iff the row starts with it. Counting rows
+keeps what a product of accuracies loses: where head 1 is right, head 2 is right more often.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from explorer.decoding.tree import RankPath
+from explorer.tracing.schema import Position, Trace
+
+MISS = -1  # the true token is not among the predictions that were kept
+
+
+@dataclass(frozen=True)
+class JointCounts:
+    """How often each rank path was right, over all positions looked at.
+
+    `counts` holds only paths that were right at least once; `accuracy[k][r]` is how often rank r
+    of head k+1 was right, whatever the other heads did.
+    """
+
+    positions: int
+    counts: dict[RankPath, int]
+    accuracy: list[list[float]]
+
+    def success(self, path: RankPath) -> float:
+        """Share of positions at which the whole path was right; 0 for a path never seen right."""
+        return self.counts.get(tuple(path), 0) / self.positions if self.positions else 0.0
+
+    def tokens_per_step(self, paths: Iterable[RankPath]) -> float:
+        """τ = 1 + Σ success over a tree's nodes, were steps to start at every position alike."""
+        return 1.0 + sum(map(self.success, paths))
+
+
+def rank_rows(trace: Trace) -> np.ndarray:
+    """The rank of the true token at every recorded position: [positions, heads], MISS if beyond.
+
+    Rows are consecutive positions, the last prompt token first. Positions whose targets lie past
+    the end of the text are left out, as nobody knows what would have followed, and so is what
+    comes after a gap in the record.
+    """
+    last = trace.steps[-1].bonus if trace.steps else None
+    tokens = [*trace.header.prompt_ids, *trace.new_token_ids]
+    if last is not None and not _ended(trace):
+        tokens.append(last)
+    rows: list[list[int]] = []
+    first = len(trace.header.prompt_ids) - 1
+    for position in _positions(trace):
+        row = _rank_row(position, tokens)
+        if row is None or position.index != first + len(rows):
+            break
+        rows.append(row)
+    width = trace.header.num_heads
+    return np.array(rows, dtype=np.int16).reshape(len(rows), width)
+
+
+def _ended(trace: Trace) -> bool:
+    """Whether the text ends in an end-of-sequence token: what the model says after it is void."""
+    text = trace.new_token_ids
+    return bool(text) and text[-1] in trace.header.eos_ids
+
+
+def _positions(trace: Trace) -> Iterator[Position]:
+    if trace.header.prompt_position is not None:
+        yield trace.header.prompt_position
+    for step in trace.steps:
+        yield from step.positions
+
+
+def _rank_row(position: Position, tokens: Sequence[int]) -> list[int] | None:
+    """Ranks of the true tokens, or None where one of them is not known."""
+    row = []
+    for k, head in enumerate(position.heads, start=1):
+        target = position.index + 1 + k
+        if target >= len(tokens):
+            return None
+        row.append(head.ids.index(tokens[target]) if tokens[target] in head.ids else MISS)
+    return row
+
+
+def count_paths(texts: Iterable[np.ndarray], width: int) -> JointCounts:
+    """Joint counts over the rank rows of several texts, each [positions, heads].
+
+    `width` is how many predictions per head were kept.
+    """
+    texts = [text for text in texts if len(text)]
+    if not texts:
+        return JointCounts(0, {}, [])
+    rows = np.concatenate(texts)
+    counts: Counter[RankPath] = Counter()
+    for row, times in Counter(map(tuple, rows.tolist())).items():
+        for depth in range(1, _hits(row) + 1):
+            counts[row[:depth]] += times
+    accuracy = [
+        (np.bincount(column[column >= 0], minlength=width)[:width] / len(rows)).tolist()
+        for column in rows.T
+    ]
+    return JointCounts(len(rows), dict(counts), accuracy)
+
+
+def _hits(row: Sequence[int]) -> int:
+    """How many heads in a row, from the first, hold the true token."""
+    return next((depth for depth, rank in enumerate(row) if rank < 0), len(row))
+
+
+def replayed_tokens_per_step(texts: Iterable[np.ndarray], paths: Iterable[RankPath]) -> float:
+    """τ that greedy decoding with the tree `paths` would reach on these very texts.
+
+    Exact where the texts are greedy ones: a step from position t accepts the longest beginning of
+    row t that is in the tree, and the next step starts behind it. Steps start where the last one
+    failed, on harder tokens than the average, which joint counts over all positions do not see.
+    1.0 if there is nothing to replay.
+    """
+    tree = set(map(tuple, paths))
+    tokens = steps = 0
+    for text in texts:
+        rows = list(map(tuple, text.tolist()))
+        at = 0
+        while at < len(rows):
+            accepted = accepted_depth(rows[at], tree)
+            at += 1 + accepted
+            tokens += 1 + accepted
+            steps += 1
+    return tokens / steps if steps else 1.0
+
+
+def accepted_depth(row: RankPath, tree: set[RankPath]) -> int:
+    """How many drafts a step accepts at a position with this rank row."""
+    depth = 0
+    while depth < len(row) and row[: depth + 1] in tree:
+        depth += 1
+    return depth

@@ -1,0 +1,132 @@
+"""Where the time of a step goes, and what recording a trace adds to it.
+
+Decoding without recording, decoding with recording and plain decoding run interleaved on the same
+prompts, so that the comparison holds on a machine whose speed drifts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from pydantic import BaseModel as Schema
+from pydantic import ConfigDict
+
+from explorer.config import DecodeSettings
+from explorer.decoding.acceptance import acceptance_rule
+from explorer.decoding.loop import Prefilled, StepResult, decode
+from explorer.decoding.race import interleave
+from explorer.decoding.registry import find_method
+
+if TYPE_CHECKING:
+    from explorer import Explorer
+
+PARTS = ("heads", "draft", "verify", "accept", "commit")
+OUTSIDE = ("draft", "accept", "commit")  # neither the base model's pass nor the heads'
+WIDE_NODES = 64
+Item = TypeVar("Item")
+
+
+class Shares(Schema):
+    """Share of a step's time by part, 0…1. `outside` = draft + accept + commit; they sum to 1."""
+
+    model_config = ConfigDict(frozen=True)
+
+    heads: float
+    draft: float
+    verify: float
+    accept: float
+    commit: float
+    outside: float
+
+
+class Overhead(Schema):
+    """One tree: how its step divides, and how much slower recording makes it.
+
+    `recording` is recording's time over that of a step without: 0.03 means 3 % slower. It is
+    measured as recording on versus off and may come out a little below 0.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    tree: str
+    nodes: int
+    n: int
+    steps: int
+    step_ms: float
+    shares: Shares | None
+    recording: float | None
+
+
+def shares(laps: Iterable[dict[str, float]]) -> Shares | None:
+    """Shares from the laps of many steps, in any unit; None if no time was measured."""
+    totals = dict.fromkeys(PARTS, 0.0)
+    for lap in laps:
+        for part in PARTS:
+            totals[part] += lap.get(part, 0.0)
+    whole = sum(totals.values())
+    if whole <= 0:
+        return None
+    parts = {part: total / whole for part, total in totals.items()}
+    return Shares(**parts, outside=sum(parts[part] for part in OUTSIDE))
+
+
+def bare_lane(
+    explorer: Explorer, ids: list[int], settings: DecodeSettings
+) -> Iterator[Prefilled | StepResult]:
+    """The steps of a method without any recording."""
+    method = find_method(settings.method, explorer.heads)
+    drafter = method.make_drafter(explorer.heads, explorer.tree_for(settings))
+    rule = acceptance_rule(settings, explorer.model.context_length)
+    return decode(explorer.model, drafter, rule, ids, settings.max_new_tokens)
+
+
+def measure_overhead(
+    explorer: Explorer, prompts: Sequence[str], settings: DecodeSettings
+) -> Overhead:
+    """Shares and recording cost of `settings` over the prompts, which are run through once each.
+
+    Raises ExplorerError for a tree that does not fit the heads.
+    """
+    laps: list[dict[str, float]] = []
+    spent = {"off": 0.0, "on": 0.0}
+    for prompt in prompts:
+        lanes = {
+            "off": timed(bare_lane(explorer, explorer.encode(prompt, settings), settings)),
+            "on": timed(explorer.decode(prompt, settings)),
+        }
+        for name, (item, seconds) in interleave(lanes, turn=1):
+            if name == "off" and isinstance(item, StepResult) and item.verdict is not None:
+                laps.append(item.laps)
+            if seconds is not None:
+                spent[name] += seconds
+    tree = explorer.tree_for(settings)
+    return Overhead(
+        tree=settings.tree,
+        nodes=tree.n - 1,
+        n=tree.n,
+        steps=len(laps),
+        step_ms=1000 * sum(sum(lap.values()) for lap in laps) / max(1, len(laps)),
+        shares=shares(laps),
+        recording=spent["on"] / spent["off"] - 1 if spent["off"] > 0 else None,
+    )
+
+
+def timed(items: Iterator[Item]) -> Iterator[tuple[Item, float | None]]:
+    """Each item with the seconds that it took; None for the first, which holds the prefill."""
+    first = True
+    while True:
+        start = time.perf_counter()
+        try:
+            item = next(items)
+        except StopIteration:
+            return
+        yield item, None if first else time.perf_counter() - start
+        first = False
+
+
+def wide_tree(num_heads: int) -> str:
+    """A tree of 64 nodes that these heads can fill, for the bar that is set at that size."""
+    widths = {1: "64", 2: "4,15"}.get(num_heads, "4,3,4")
+    return f"cartesian:{widths}"

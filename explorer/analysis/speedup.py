@@ -1,0 +1,182 @@
+"""How fast a run was: pure functions over trace records.
+
+The clock of a lane is the sum of its own step timings. Recording and prefill are no part of it
+(prefill is reported apart), so a lane is not charged for being watched, nor for the other lane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import t as student_t
+
+from explorer.analysis.formulas import acceptance_rate
+from explorer.tracing.schema import PlainToken, Step, TreeShape
+
+LEAST_PLAIN_TOKENS = 16  # fewer are too few for a measured figure
+MOST_BLOCKS = 16
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What one lane did, a step an element: tokens emitted, and milliseconds. Both [steps]."""
+
+    tokens: np.ndarray
+    milliseconds: np.ndarray
+
+    @classmethod
+    def of_steps(cls, steps: Iterable[Step]) -> Samples:
+        """The samples of a lane of steps (Medusa or any other method)."""
+        steps = list(steps)
+        return cls(
+            np.array([len(step.emitted) for step in steps], dtype=float),
+            np.array([step.timings.step for step in steps], dtype=float),
+        )
+
+    @classmethod
+    def of_plain(cls, plain: Iterable[PlainToken]) -> Samples:
+        """The samples of a plain lane: one token a step."""
+        times = np.array([token.milliseconds for token in plain], dtype=float)
+        return cls(np.ones(len(times)), times)
+
+
+@dataclass(frozen=True)
+class LaneFigures:
+    """What one lane did. `prefill_ms` is no part of `seconds`.
+
+    tokens_per_second and tokens_per_step are None before the lane has taken a step.
+    """
+
+    tokens: int
+    steps: int
+    seconds: float
+    tokens_per_second: float | None
+    tokens_per_step: float | None
+    prefill_ms: float | None = None
+
+
+@dataclass(frozen=True)
+class RaceFigures:
+    """Medusa against plain, as measured so far. Figures that nothing was measured for are None.
+
+    `spread` is the half-width of a 95 % interval around `speedup`. `estimate` is True while the
+    plain lane has too few tokens for the figures to be called measured.
+    """
+
+    medusa_tps: float | None
+    plain_tps: float | None
+    tokens_per_step: float | None
+    speedup: float | None
+    spread: float | None
+    estimate: bool
+
+
+@dataclass(frozen=True)
+class DepthAcceptance:
+    """How often the steps that reached a depth accepted a node there."""
+
+    depth: int
+    accepted: int
+    first_rejections: int
+    rate: float | None
+
+
+def lane_figures(samples: Samples, prefill_ms: float | None = None) -> LaneFigures:
+    """Tokens per second and per step of one lane, recording and prefill excluded."""
+    tokens, seconds = samples.tokens.sum(), samples.milliseconds.sum() / 1000
+    steps = len(samples.tokens)
+    return LaneFigures(
+        tokens=int(tokens),
+        steps=steps,
+        seconds=float(seconds),
+        tokens_per_second=float(tokens / seconds) if seconds > 0 else None,
+        tokens_per_step=float(tokens / steps) if steps else None,
+        prefill_ms=prefill_ms,
+    )
+
+
+def race_figures(steps: Sequence[Step], plain: Sequence[PlainToken]) -> RaceFigures:
+    """The figures of a race so far; both lanes may still be running, or empty."""
+    return compare(Samples.of_steps(steps), Samples.of_plain(plain))
+
+
+def compare(fast: Samples, plain: Samples) -> RaceFigures:
+    """`race_figures` from samples: `fast` is the speculative lane."""
+    ours, theirs = lane_figures(fast), lane_figures(plain)
+    speedup = None
+    if ours.tokens_per_second is not None and theirs.tokens_per_second:
+        speedup = ours.tokens_per_second / theirs.tokens_per_second
+    relative = relative_half_width(fast, plain)
+    return RaceFigures(
+        medusa_tps=ours.tokens_per_second,
+        plain_tps=theirs.tokens_per_second,
+        tokens_per_step=ours.tokens_per_step,
+        speedup=speedup,
+        spread=None if speedup is None or relative is None else speedup * relative,
+        estimate=len(plain.tokens) < LEAST_PLAIN_TOKENS,
+    )
+
+
+def relative_half_width(fast: Samples, plain: Samples) -> float | None:
+    """Half-width of the 95 % interval of the speedup, over the speedup; None below two steps.
+
+    The logarithm of a ratio of sums is linear in its samples to first order (delta method); each
+    lane's variance is taken between contiguous blocks of steps, because neighbouring steps are
+    alike (the text, the machine's clock), and Student's t makes up for few blocks
+    (Welch–Satterthwaite).
+    """
+    parts = [part for part in map(_log_rate_variance, (fast, plain)) if part is not None]
+    if len(parts) < 2:
+        return None
+    total = sum(variance for variance, _ in parts)
+    if total == 0:
+        return 0.0
+    freedom = total**2 / sum(variance**2 / degrees for variance, degrees in parts)
+    return float(student_t.ppf(0.975, freedom) * np.sqrt(total))
+
+
+def _log_rate_variance(samples: Samples) -> tuple[float, int] | None:
+    """Variance of log(tokens/s) and its degrees of freedom; None for fewer than two steps."""
+    steps = len(samples.tokens)
+    if steps < 2 or samples.milliseconds.sum() <= 0 or samples.tokens.sum() <= 0:
+        return None
+    influence = (
+        samples.tokens / samples.tokens.mean() - samples.milliseconds / samples.milliseconds.mean()
+    )
+    # Blocks of at least four steps where there are enough of them, at most MOST_BLOCKS blocks.
+    blocks = min(MOST_BLOCKS, max(2, steps // 4))
+    sums = np.array([block.sum() for block in np.array_split(influence, blocks)])
+    return float(blocks / (blocks - 1) * (sums**2).sum() / steps**2), blocks - 1
+
+
+def acceptance_by_depth(steps: Iterable[Step], trees: Sequence[TreeShape]) -> list[DepthAcceptance]:
+    """Acceptance of each depth, 1 first, up to the deepest tree that a step used.
+
+    A step reaches depth d when it accepts a node at depth d − 1 whose children were judged: it
+    then either accepts one of them, or rejects them all, which is one first rejection. Nodes below
+    a rejected one were never judged and do not count.
+    """
+    accepted: dict[int, int] = {}
+    rejected: dict[int, int] = {}
+    deepest = 0
+    shapes = {index: (tree.parents, tree.depths) for index, tree in enumerate(trees)}
+    for step in steps:
+        parents, depths = shapes[step.tree]
+        deepest = max(deepest, *depths)
+        taken = {depths[i] for i, verdict in enumerate(step.verdicts) if verdict == "accepted"}
+        judged = {
+            depths[i]
+            for i, verdict in enumerate(step.verdicts)
+            if verdict == "rejected" and step.verdicts[parents[i]] in ("root", "accepted")
+        }
+        for depth in taken:
+            accepted[depth] = accepted.get(depth, 0) + 1
+        for depth in judged - taken:
+            rejected[depth] = rejected.get(depth, 0) + 1
+    return [
+        DepthAcceptance(d, a, r, acceptance_rate(a, r))
+        for d in range(1, deepest + 1)
+        for a, r in [(accepted.get(d, 0), rejected.get(d, 0))]
+    ]

@@ -1,0 +1,114 @@
+"""The best candidate tree: for a node budget, and for a machine.
+
+Medusa, section 2.3.3: the expected accepted length of a tree is the sum, over its nodes, of the
+probability that the whole path to the node is right; adding the node with the largest such
+probability first builds the best tree of every size. This holds for any success measure that
+never grows along a path, so for the paper's product of accuracies and for measured joint counts.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from explorer.analysis.formulas import path_probability, tree_speedup
+from explorer.decoding.tree import MAX_NODES, RankPath, Tree, make_tree
+
+Success = Callable[[RankPath], float]
+
+
+@dataclass(frozen=True)
+class ScoredPath:
+    """A node by its rank path, and the probability that the whole path is right."""
+
+    path: RankPath
+    success: float
+
+
+@dataclass(frozen=True)
+class TreeChoice:
+    """A tree, what it should give per step, and what that is worth on this machine.
+
+    `expected_speedup` below 1 means that even the best tree loses against plain decoding.
+    """
+
+    tree: Tree
+    expected_tokens_per_step: float
+    expected_speedup: float
+
+
+def product_success(accuracy: Sequence[Sequence[float]]) -> Success:
+    """The paper's measure: Π `accuracy[d][r]` along the path, heads taken as independent."""
+    return lambda path: path_probability(path, accuracy)
+
+
+def greedy_order(success: Success, budget: int, max_depth: int, max_width: int) -> list[ScoredPath]:
+    """The first `budget` nodes to put into a tree, best first; every prefix is a valid tree.
+
+    The first k of them are the best tree of k nodes, for every k. `success` must not grow along a
+    path (ValueError if it does). Nodes that are never right are left out, so the list may be
+    shorter than the budget. Ties go to the shallower node, then to the lower ranks.
+    """
+    order: list[ScoredPath] = []
+    heap: list[tuple[float, int, RankPath]] = []
+
+    def offer(parent: RankPath, bound: float) -> None:
+        for rank in range(max_width):
+            path = (*parent, rank)
+            value = success(path)
+            if value > bound * (1 + 1e-9):
+                raise ValueError(f"path {path} succeeds more often than its own beginning")
+            if value > 0:
+                heapq.heappush(heap, (-value, len(path), path))
+
+    if max_depth > 0:
+        offer((), 1.0)
+    while heap and len(order) < budget:
+        value, depth, path = heapq.heappop(heap)
+        order.append(ScoredPath(path, -value))
+        if depth < max_depth:
+            offer(path, -value)
+    return order
+
+
+def optimal_tree(
+    success: Success, nodes: int, max_depth: int, max_width: int, name: str | None = None
+) -> Tree:
+    """The tree of `nodes` nodes (the root not counted) with the most expected accepted drafts.
+
+    Raises ExplorerError for more than 512 nodes.
+    """
+    order = greedy_order(success, nodes, max_depth, max_width)
+    return make_tree([scored.path for scored in order], name or f"optimal:{nodes}")
+
+
+def best_tree(
+    order: Sequence[ScoredPath],
+    cost: Callable[[int], float],
+    overhead: float,
+    tokens_per_step: Callable[[Sequence[RankPath]], float] | None = None,
+    max_nodes: int = MAX_NODES,
+) -> TreeChoice | None:
+    """Over all budgets, the greedy tree that maximises τ / (C(n) + (T_heads + T_rest)/T₁).
+
+    `cost(n)` is C(n), n counting the root; `overhead` is (T_heads + T_rest)/T₁. `tokens_per_step`
+    may give a better τ for a tree than 1 + Σ success, for instance a replay of recorded text. The
+    tree has at least one node: where every tree loses, it is the one that loses least. None if
+    `order` is empty. Of equal trees the smaller wins.
+    """
+    best: tuple[float, int, float] | None = None
+    totals = itertools.accumulate(scored.success for scored in order)
+    for nodes, total in enumerate(itertools.islice(totals, max_nodes), start=1):
+        tau = 1.0 + total
+        if tokens_per_step is not None:
+            tau = tokens_per_step([scored.path for scored in order[:nodes]])
+        speedup = tree_speedup(tau, cost(nodes + 1), overhead)
+        if best is None or speedup > best[0]:
+            best = (speedup, nodes, tau)
+    if best is None:
+        return None
+    speedup, nodes, tau = best
+    tree = make_tree([scored.path for scored in order[:nodes]], "auto")
+    return TreeChoice(tree, expected_tokens_per_step=tau, expected_speedup=speedup)

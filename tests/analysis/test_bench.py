@@ -1,0 +1,251 @@
+"""The benchmark: sums and means by hand, and the whole of it on a tiny model."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from explorer.analysis import bench as bench_module
+from explorer.analysis.bench import bench
+from explorer.analysis.bench_report import (
+    MethodFigures,
+    PromptFigures,
+    categories,
+    finished_race,
+    geometric_mean,
+    method_figures,
+    verdict_sentence,
+)
+from explorer.analysis.overhead import Overhead, measure_overhead, shares, timed, wide_tree
+from explorer.analysis.reference import Reference, generate, measure_reference, plain
+from explorer.analysis.speedup import Samples
+from explorer.config import decode_settings
+from explorer.decoding.tree import parse_tree
+from explorer.errors import ExplorerError
+from tests.analysis.tiny_model import tiny_explorer
+
+PROMPTS = [
+    {"id": "a", "category": "code", "prompt": "def f"},
+    {"id": "b", "category": "chat", "prompt": "hello there"},
+    {"id": "c", "category": "chat", "prompt": "tell me"},
+]
+
+
+def test_shares_by_hand():
+    found = shares([{"heads": 1, "draft": 1, "verify": 6}, {"accept": 1, "commit": 1, "record": 9}])
+    assert found.heads == pytest.approx(0.1)
+    assert found.verify == pytest.approx(0.6)
+    assert found.outside == pytest.approx(0.3)
+    assert found.heads + found.verify + found.outside == pytest.approx(1)
+    assert shares([]) is None
+    assert shares([{}]) is None
+
+
+def test_geometric_mean():
+    assert geometric_mean([2.0, 0.5]) == pytest.approx(1.0)
+    assert geometric_mean([4.0, None]) == pytest.approx(4.0)
+    assert geometric_mean([]) is None
+
+
+def race(category, speedup, tokens_per_step=1.5):
+    return PromptFigures(
+        id="x",
+        category=category,
+        method="medusa",
+        tokens=9,
+        identical=True,
+        tokens_per_step=tokens_per_step,
+        tokens_per_second=10,
+        plain_tokens_per_second=10,
+        speedup=speedup,
+        spread=0.1,
+    )
+
+
+def test_categories_keep_their_own_means():
+    found = categories([race("a", 2.0, 2.0), race("b", 0.9), race("a", 0.5, 1.0)])
+    assert list(found) == ["a", "b"]
+    assert found["a"].prompts == 2
+    assert found["a"].speedup == pytest.approx(1.0)
+    assert found["a"].tokens_per_step == pytest.approx(1.5)
+    assert found["b"].speedup == pytest.approx(0.9)
+
+
+def test_methods_pool_their_runs_and_average_their_speedups():
+    runs = [
+        Samples(np.array([2.0, 1.0]), np.array([30.0, 30.0])),
+        Samples(np.array([3.0]), np.array([40.0])),
+    ]
+    found = method_figures(runs, [2.0, 0.5], None)
+    assert found.tokens == 6
+    assert found.tokens_per_second == pytest.approx(60)
+    assert found.tokens_per_step == pytest.approx(2)
+    assert found.step_ms == pytest.approx(100 / 3)
+    assert found.speedup == pytest.approx(1)
+
+
+def _method(step_ms, speedup):
+    return MethodFigures(
+        tokens=20,
+        steps=10,
+        seconds=1,
+        tokens_per_second=20,
+        tokens_per_step=2,
+        step_ms=step_ms,
+        speedup=speedup,
+        shares=None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("speedup", "words"),
+    [(1.25, "Speculation pays on this machine: medusa runs at 1.25×"), (0.9, "does not pay")],
+)
+def test_the_sentence_tells_a_slowdown_from_a_speedup(speedup, words):
+    sentence = verdict_sentence(
+        "medusa", {"medusa": _method(30, speedup), "plain": _method(20, None)}
+    )
+    assert words in sentence
+    assert "pays from 1.50" in sentence
+
+
+def test_nothing_measured_nothing_claimed():
+    assert "cannot say" in verdict_sentence(None, {"plain": _method(20, None)})
+    assert "cannot say" in verdict_sentence("medusa", {})
+
+
+def test_a_race_is_identical_only_if_all_tokens_are(make_trace, step, plain_token):
+    trace = make_trace([1], [step(emitted=(1, 1), verify=30.0)], plain=[plain_token(20.0)] * 2)
+    found = finished_race({"prompt": "x"}, 7, trace)
+    assert found.figures.identical
+    assert found.figures.id == "7"
+    assert found.figures.speedup == pytest.approx((2 / 30) / (1 / 20))
+    assert found.laps[0]["verify"] == 30
+    shorter = make_trace([1], trace.steps, plain=[plain_token(20.0)])
+    assert not finished_race({}, 0, shorter).figures.identical
+
+
+def test_the_first_item_holds_the_prefill_and_is_not_timed():
+    found = list(timed(iter("abc")))
+    assert [item for item, _ in found] == ["a", "b", "c"]
+    assert found[0][1] is None
+    assert all(seconds >= 0 for _, seconds in found[1:])
+
+
+@pytest.mark.parametrize("heads", [1, 2, 3, 5])
+def test_the_wide_tree_has_64_nodes_for_any_number_of_heads(heads):
+    tree = parse_tree(wide_tree(heads))
+    assert len(tree.paths) == 64
+    assert tree.depth <= heads
+
+
+@pytest.fixture(scope="module")
+def explorer():
+    return tiny_explorer()
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    monkeypatch.setattr(bench_module, "WIDTHS", (1, 4))
+
+
+def test_the_whole_benchmark(explorer, quick):
+    said = []
+    report = bench(
+        explorer, PROMPTS, max_new_tokens=12, reference=True, progress=lambda *w: said.append(w)
+    )
+    assert report.prompts == report.identical_prompts == 3
+    assert set(report.methods) == {"plain", "medusa"}
+    assert report.methods["plain"].tokens == report.methods["medusa"].tokens == 36
+    assert report.methods["plain"].tokens_per_step == 1
+    assert report.methods["medusa"].steps < 36  # tiny models repeat themselves; some drafts hold
+    assert report.speedup == report.methods["medusa"].speedup > 0
+    assert {name: c.prompts for name, c in report.per_category.items()} == {"code": 1, "chat": 2}
+    assert [o.nodes for o in report.overhead] == [2, 64]
+    for overhead in report.overhead:
+        assert overhead.shares.verify > 0
+        assert overhead.recording is not None
+    assert report.methods["plain"].shares.heads == 0
+    assert report.cost_curve.rows == [1, 4]
+    assert report.plain_over_generate > 0
+    assert report.reference.identical_prompts == 3
+    assert "on this machine" in report.sentence
+    shares_of_progress = [share for _, share in said]
+    assert shares_of_progress == sorted(shares_of_progress)
+    assert report.model_dump_json()
+
+
+def test_plain_alone(explorer, quick):
+    report = bench(explorer, PROMPTS[:1], methods=["plain"], max_new_tokens=6)
+    assert list(report.methods) == ["plain"]
+    assert report.speedup is None
+    assert report.reference is None
+    assert report.prompts == report.identical_prompts == 1
+
+
+def test_a_model_that_differs_is_counted(explorer, quick, monkeypatch):
+    real = explorer.race
+
+    def liar(prompt, settings, cancel=None):
+        for event in real(prompt, settings, cancel):
+            if hasattr(event, "token") and prompt == "tell me":
+                token = event.token.model_copy(update={"token_id": 96 - event.token.token_id})
+                event = event.model_copy(update={"token": token})
+            yield event
+
+    monkeypatch.setattr(explorer, "race", liar)
+    assert bench(explorer, PROMPTS, max_new_tokens=6).identical_prompts == 2
+
+
+def test_bad_input_is_one_clear_sentence(explorer):
+    with pytest.raises(ExplorerError, match="at least one prompt"):
+        bench(explorer, [])
+    with pytest.raises(ExplorerError, match="no method"):
+        bench(explorer, PROMPTS, methods=["telepathy"])
+
+
+def test_a_cancelled_benchmark_reports_what_it_has(explorer, quick):
+    cancel = threading.Event()
+    cancel.set()
+    report = bench(explorer, PROMPTS, max_new_tokens=6, cancel=cancel)
+    assert report.prompts == 0
+    assert report.speedup is None
+    assert "cannot say" in report.sentence
+    assert report.cost_curve is None
+
+
+def test_overhead_runs_both_ways_over_the_same_steps(explorer):
+    settings = decode_settings(max_new_tokens=10, tree="chain:3")
+    found = measure_overhead(explorer, ["abc"], settings)
+    assert isinstance(found, Overhead)
+    assert (found.nodes, found.n) == (3, 4)
+    assert found.steps >= 3
+    assert found.step_ms > 0
+
+
+def test_generate_and_plain_write_the_same_and_stop_alike():
+    explorer = tiny_explorer()
+    ids = explorer.encode("hello", decode_settings())
+    text, seconds = plain(explorer, ids, 20)
+    assert len(text) == 20
+    assert seconds > 0
+    theirs, seconds = generate(explorer.model, ids, 20)
+    assert theirs == text
+    assert seconds > 0
+    stopping = tiny_explorer(eos_ids=[text[4]])
+    end = text.index(text[4]) + 1
+    assert plain(stopping, ids, 20)[0] == text[:end]
+    assert generate(stopping.model, ids, 20)[0] == text[:end]
+
+
+def test_generate_leaves_our_attention_in_place():
+    explorer = tiny_explorer()
+    assert explorer.model.fixed_order
+    generate(explorer.model, [1, 2], 2)
+    assert explorer.model.fixed_order
+
+
+def test_a_reference_over_no_prompts():
+    found = measure_reference(tiny_explorer(), [])
+    assert isinstance(found, Reference)
+    assert found.plain_over_generate is None

@@ -1,0 +1,13 @@
+"""What tests of several folders share: the default model, loaded once."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def lab():
+    """The default model in its default backend, with the heads that ship."""
+    import explorer
+
+    return explorer.load()

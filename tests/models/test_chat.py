@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import pytest
+
+from explorer.errors import ExplorerError
+from explorer.models.chat import Pieces, encode_prompt
+from explorer.models.loader import load_model
+from explorer.models.presets import model_options
+from explorer.tracing.text import join_pieces
+from tests.models.tiny_gguf import write_gguf
+
+TEMPLATE = (
+    "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>{% endfor %}"
+)
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("chat")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MEDUSA_EXPLORER_CACHE", str(folder))
+        model = load_model(model_options(model=str(write_gguf(folder / "t.gguf")), backend="bf16"))
+    return model.tokenizer
+
+
+@pytest.mark.parametrize("text", ["hello", "naïve 🙂🎉", "\u202eright to left", "\x00\x07", "中文"])
+def test_pieces_join_to_the_text(tokenizer, text):
+    pieces = Pieces(tokenizer)
+    ids = tokenizer(text)["input_ids"]
+    assert join_pieces({i: pieces[i] for i in ids}, ids) == text
+
+
+def test_a_piece_of_an_emoji_is_its_bytes(tokenizer):
+    pieces = Pieces(tokenizer)
+    ids = tokenizer("🙂")["input_ids"]
+    assert [pieces[i].bytes for i in ids] == ["f0", "9f", "99", "82"]
+    assert all(pieces[i].text is None for i in ids)
+
+
+def test_special_tokens_are_written_as_they_are(tokenizer):
+    assert Pieces(tokenizer)[1].text == "<|im_start|>"
+
+
+def test_the_template_is_used_where_there_is_one(tokenizer):
+    tokenizer.chat_template = TEMPLATE
+    chat = tokenizer.decode(encode_prompt(tokenizer, "hello", system="be brief"))
+    raw = tokenizer.decode(encode_prompt(tokenizer, "hello", raw=True))
+    tokenizer.chat_template = None
+    assert chat == "<|im_start|>system\nbe brief<|im_end|><|im_start|>user\nhello<|im_end|>"
+    assert raw == tokenizer.decode(encode_prompt(tokenizer, "hello")) == "hello"
+
+
+def test_what_the_template_refuses_and_empty_prompts(tokenizer):
+    tokenizer.chat_template = "{{ raise_exception('no system prompts here') }}"
+    with pytest.raises(ExplorerError, match="leave the system prompt empty"):
+        encode_prompt(tokenizer, "hello", system="x")
+    tokenizer.chat_template = None
+    for prompt in ("", " \n\t "):
+        with pytest.raises(ExplorerError, match="empty"):
+            encode_prompt(tokenizer, prompt)
+
+
+def test_half_an_emoji_does_not_break(tokenizer):
+    assert encode_prompt(tokenizer, "\ud83d!")

@@ -1,0 +1,163 @@
+"""Loading: every backend gives the file's own weights; what cannot be loaded says so."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+import gguf
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, GgufConfig
+
+from explorer.decoding.selfcheck import check_model
+from explorer.errors import ExplorerError
+from explorer.models import gguf_file
+from explorer.models.int4 import Int4Linear
+from explorer.models.loader import load_model
+from explorer.models.presets import model_options
+from tests.decoding.tiny import tiny_model
+from tests.models.tiny_gguf import VOCAB, write_gguf
+
+TYPES = gguf.GGMLQuantizationType
+TOKENS = torch.arange(3, 43)
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("MEDUSA_EXPLORER_CACHE", str(tmp_path / "cache"))
+
+
+def load(path, backend="auto"):
+    return load_model(model_options(model=str(path), backend=backend, device="cpu"))
+
+
+def reference(path) -> torch.Tensor:
+    """Logits by transformers alone, from the dequantised file in float32."""
+    network = AutoModelForCausalLM.from_pretrained(
+        path.parent,
+        gguf_file=path.name,
+        dtype=torch.float32,
+        quantization_config=GgufConfig(dequantize=True),
+    )
+    with torch.no_grad():
+        return network(TOKENS[None]).logits[0]
+
+
+@pytest.mark.parametrize("arch", ["llama", "qwen2"])
+@pytest.mark.parametrize("kind", [TYPES.Q4_0, TYPES.Q4_1], ids=["Q4_0", "Q4_1"])
+@pytest.mark.parametrize("backend", ["int4", "nf4", "bf16", "fp32"])
+def test_every_backend_runs_the_files_weights(tmp_path, arch, kind, backend):
+    path = write_gguf(tmp_path / "tiny.gguf", arch, kind)
+    model = load(path, backend)
+    check_model(model)
+    logits = model.logits(model.hidden_states(TOKENS))
+    expected = reference(path)
+    error = (logits - expected).square().mean().sqrt() / expected.std()
+    assert error < {"fp32": 1e-5, "bf16": 0.06, "int4": 0.06, "nf4": 0.8}[backend]
+    packed = sum(isinstance(module, Int4Linear) for module in model.network.modules())
+    assert packed == (14 if backend == "int4" else 0)
+
+
+def test_auto_takes_the_codes_and_says_why(tmp_path):
+    model = load(write_gguf(tmp_path / "tiny.gguf"))
+    assert model.backend == "int4"
+    assert any("4-bit codes" in note for note in model.notes)
+    check_model(model)
+    assert model.bit_exact
+    assert model.eos_ids == {2}
+    assert model.vocab_size == len(VOCAB)
+
+
+def test_an_architecture_that_transformers_must_convert(tmp_path, monkeypatch):
+    monkeypatch.setattr(gguf_file, "ONE_TO_ONE", set())
+    path = write_gguf(tmp_path / "tiny.gguf")
+    model = load(path, "fp32")
+    logits = model.logits(model.hidden_states(TOKENS))
+    torch.testing.assert_close(logits, reference(path), atol=1e-4, rtol=1e-4)
+    assert load(path).backend != "int4"
+
+
+def test_a_second_start_reads_what_the_first_converted(tmp_path):
+    path = write_gguf(tmp_path / "tiny.gguf")
+    first, second = load(path, "bf16"), load(path, "bf16")
+    text = "hello, wörld 🙂"
+    assert first.tokenizer(text)["input_ids"] == second.tokenizer(text)["input_ids"]
+    assert second.tokenizer.decode(second.tokenizer(text)["input_ids"]) == text
+
+
+def test_nf4_says_nothing_alarming(tmp_path, caplog, capfd):
+    path = write_gguf(tmp_path / "tiny.gguf")
+    with caplog.at_level(logging.DEBUG):
+        model = load(path, "nf4")
+        model.hidden_states(TOKENS)
+        model.hidden_states(TOKENS[:1])
+    printed = "".join(capfd.readouterr()) + caplog.text
+    assert "kernels" not in printed
+    assert "Traceback" not in printed
+
+
+def bad_files(folder):
+    whole = write_gguf(folder / "whole.gguf").read_bytes()
+    (folder / "cut.gguf").write_bytes(whole[: len(whole) // 2])
+    (folder / "header.gguf").write_bytes(whole[:900])
+    (folder / "zero.gguf").write_bytes(b"")
+    (folder / "other.gguf").write_bytes(b"PK\x03\x04 not a model")
+    write_gguf(folder / "lacking.gguf", leave_out="blk.1.ffn_up.weight")
+    odd = folder / "odd"
+    odd.mkdir()
+    (odd / "config.json").write_text(json.dumps({"model_type": "no_such_model"}))
+    (folder / "empty").mkdir()
+    return [*(f"{n}.gguf" for n in ("cut", "header", "zero", "other", "lacking")), "odd", "empty"]
+
+
+def test_what_cannot_be_loaded_is_one_clear_sentence(tmp_path):
+    for name in bad_files(tmp_path):
+        with pytest.raises(ExplorerError) as caught:
+            load(tmp_path / name)
+        assert "\n" not in str(caught.value), name
+
+
+def test_int4_without_codes_and_hub_models_offline(tmp_path, monkeypatch):
+    path = write_gguf(tmp_path / "tiny.gguf", kind=TYPES.Q8_0)
+    with pytest.raises(ExplorerError, match="int4 backend runs the codes"):
+        load(path, "int4")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(ExplorerError) as caught:
+        load("no-such-owner/no-such-model")
+    assert "network" in str(caught.value) or "offline" in str(caught.value)
+
+
+def test_out_of_memory_is_one_clear_sentence(tmp_path, monkeypatch):
+    path = write_gguf(tmp_path / "tiny.gguf")
+
+    def full(*_):
+        raise RuntimeError("DefaultCPUAllocator: not enough memory: you tried to allocate 9 bytes")
+
+    monkeypatch.setattr(gguf_file.GGUFFile, "fill", full)
+    with pytest.raises(ExplorerError, match="not enough memory"):
+        load(path)
+
+
+def test_cuda_without_a_gpu(tmp_path):
+    if torch.cuda.is_available():
+        return
+    with pytest.raises(ExplorerError, match="--device cpu"):
+        load_model(model_options(model=str(write_gguf(tmp_path / "tiny.gguf")), device="cuda"))
+
+
+@pytest.mark.parametrize("backend", ["auto", "nf4", "bf16", "fp32"])
+def test_a_local_folder(tmp_path, backend):
+    folder = tmp_path / "folder"
+    load(write_gguf(tmp_path / "tiny.gguf"), "bf16").tokenizer.save_pretrained(folder)
+    whole = tiny_model("llama")
+    whole.network.save_pretrained(folder)
+    model = load(folder, backend)
+    check_model(model)
+    logits = model.logits(model.hidden_states(TOKENS % 96))
+    expected = whole.logits(whole.hidden_states(TOKENS % 96))
+    assert (logits - expected).square().mean().sqrt() / expected.std() < 0.8
+    assert model.name == "folder"
+    assert model.backend == backend or backend == "auto"
+    with pytest.raises(ExplorerError, match="int4 backend"):
+        load(folder, "int4")

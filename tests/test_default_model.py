@@ -1,0 +1,164 @@
+"""The invariants on the default model, in the default backend: bit for bit."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from explorer.config import DecodeSettings
+from explorer.decoding.cache import KVCache
+from explorer.decoding.loop import prefill
+from explorer.decoding.tree import cartesian
+from explorer.errors import ExplorerError
+from explorer.tracing.events import TraceBuilder
+from explorer.tracing.files import read_trace, write_trace
+from explorer.tracing.text import join_pieces
+
+PROMPTS = [
+    "Explain what a binary search is, with a Python example.",
+    "Write three emojis 🙂🎉 and the word naïve in 中文.",
+    "1 + 1 =",
+]
+
+
+def race(lab, prompt=PROMPTS[0], **settings):
+    builder = TraceBuilder()
+    for event in lab.race(prompt, DecodeSettings(**settings)):
+        builder.add(event)
+    return builder.trace()
+
+
+def ids_of(lab, prompt: str) -> list[int]:
+    return lab.encode(prompt, DecodeSettings())
+
+
+@pytest.fixture(scope="module")
+def tree_pass(lab):
+    """A tree pass behind a prompt: (prompt ids, tree, tokens, hidden, logits, cache)."""
+    model, prompt, tree = lab.model, ids_of(lab, PROMPTS[0]), cartesian([3, 2, 1, 1])
+    cache = KVCache.of(model)
+    prefill(model, prompt, cache)
+    tokens = torch.arange(tree.n) * 977 % model.vocab_size
+    hidden = model.forward(tokens, tree.depths, tree.mask, cache)
+    return prompt, tree, tokens, hidden, model.logits(hidden), cache
+
+
+def test_the_default_backend_is_int4_and_bit_exact(lab):
+    assert (lab.model.backend, lab.model.bit_exact) == ("int4", True)
+    assert lab.model.lm_head.fixed_rows is None
+    assert lab.model.context_length == 8192
+
+
+def test_a_nodes_hidden_state_and_logits_are_those_of_a_plain_pass(lab, tree_pass):
+    prompt, tree, tokens, hidden, logits, _ = tree_pass
+    for row in (0, 2, 7, tree.n - 1):
+        path = tokens[tree.path_to(row)].tolist()
+        alone = prefill(lab.model, prompt + path, KVCache.of(lab.model))
+        assert torch.equal(alone[0], hidden[row])
+        assert torch.equal(lab.model.logits(alone)[0], logits[row])
+
+
+def test_after_commit_the_cache_is_that_of_a_plain_pass(lab, tree_pass):
+    prompt, tree, tokens, _, _, cache = tree_pass
+    path = tree.path_to(tree.n - 1)
+    cache.commit(path)
+    alone = KVCache.of(lab.model)
+    prefill(lab.model, prompt + tokens[path].tolist(), alone)
+    for ours, theirs in zip(cache.layers, alone.layers, strict=True):
+        for a, b in zip(ours.committed(), theirs.committed(), strict=True):
+            assert torch.equal(a, b)
+
+
+@pytest.mark.parametrize("prompt", PROMPTS)
+@pytest.mark.parametrize("tree", ["auto", "chain:3", "cartesian:4,3,2"])
+def test_greedy_race_is_identical(lab, prompt, tree):
+    trace = race(lab, prompt, tree=tree, max_new_tokens=32)
+    assert trace.new_token_ids == [token.token_id for token in trace.plain]
+    assert len(trace.new_token_ids) in range(1, 33)
+
+
+def test_sampled_race_is_identical_with_the_same_seed(lab):
+    trace = race(lab, temperature=0.8, top_p=0.9, tree="chain:2", max_new_tokens=24, seed=7)
+    assert trace.new_token_ids == [token.token_id for token in trace.plain]
+
+
+def test_a_trace_read_back_is_the_trace_written(lab, tmp_path):
+    trace = race(lab, PROMPTS[1], max_new_tokens=24, tree="cartesian:3,2")
+    write_trace(trace, tmp_path / "run.json.gz")
+    assert read_trace(tmp_path / "run.json.gz") == trace
+
+
+def test_a_trace_tells_every_step(lab):
+    trace = race(lab, max_new_tokens=24, tree="cartesian:3,2")
+    model = lab.model
+    context = len(trace.header.prompt_ids)
+    told = [trace.header.prompt_position]
+    for step in trace.steps:
+        assert step.context_length == context
+        assert step.verdicts.count("accepted") == len(step.accepted) - 1
+        assert step.emitted == [step.token_ids[row] for row in step.accepted]
+        assert all(t in trace.pieces for t in (*step.token_ids, *step.choices) if t >= 0)
+        context += len(step.emitted)
+        told += step.positions
+    # One record per position from the last prompt token on, but for the last emitted one.
+    indices = [position.index for position in told]
+    assert indices == list(range(len(trace.header.prompt_ids) - 1, context - 1))
+    for position in told:
+        following = position.index + 1 - len(trace.header.prompt_ids)
+        assert position.base_choice == trace.new_token_ids[following]  # greedy
+        assert len(position.heads) == trace.header.num_heads
+        assert all(len(head.ids) == 16 for head in position.heads)
+    text = join_pieces(trace.pieces, trace.new_token_ids)
+    assert text == model.tokenizer.decode(trace.new_token_ids)
+
+
+def test_recorded_figures_are_those_of_the_logits(lab):
+    trace = race(lab, max_new_tokens=12, tree="cartesian:3,2")
+    step = next(step for step in trace.steps if len(step.accepted) > 1)
+    prompt = [*trace.header.prompt_ids, *trace.new_token_ids]
+    prompt = prompt[: step.context_length + 1]  # up to the root
+    logits = lab.model.logits(prefill(lab.model, prompt, KVCache.of(lab.model)))[0]
+    probs = torch.softmax(logits, -1)
+    assert step.choices[0] == int(logits.argmax())
+    best = probs.topk(5)
+    assert step.base_top[0].ids == best.indices.tolist()
+    assert step.base_top[0].probs == pytest.approx(best.values.tolist(), abs=1e-5)
+    for row, parent in enumerate(trace.trees[step.tree].parents):
+        if parent == 0:
+            token = step.token_ids[row]
+            assert step.base_probs[row] == pytest.approx(float(probs[token]), abs=1e-5)
+            assert step.base_ranks[row] == int((logits > logits[token]).sum())
+
+
+def test_bad_input_is_one_sentence_and_the_lab_goes_on(lab):
+    for prompt in ("", "   \n", "x " * 20_000):
+        with pytest.raises(ExplorerError):
+            race(lab, prompt)
+    with pytest.raises(ExplorerError, match="deep but only"):
+        race(lab, tree="chain:9")
+    with pytest.raises(ExplorerError, match="no method"):
+        race(lab, method="telepathy")
+    assert race(lab, "\ud83d half an emoji \x00\u202e", max_new_tokens=2).steps
+
+
+def test_concurrent_runs_do_not_disturb_each_other(lab):
+    from concurrent.futures import ThreadPoolExecutor
+
+    expected = [race(lab, prompt, max_new_tokens=12).new_token_ids for prompt in PROMPTS]
+    with ThreadPoolExecutor(3) as pool:
+        got = pool.map(lambda p: race(lab, p, max_new_tokens=12).new_token_ids, PROMPTS)
+    assert list(got) == expected
+
+
+def test_cancel_ends_both_lanes(lab):
+    import threading
+
+    cancel = threading.Event()
+    builder = TraceBuilder()
+    for event in lab.race(PROMPTS[0], DecodeSettings(max_new_tokens=200), cancel):
+        builder.add(event)
+        if len(builder.steps) == 3:
+            cancel.set()
+    trace = builder.trace()
+    assert len(trace.steps) < 8
+    assert len(trace.plain) < 12
