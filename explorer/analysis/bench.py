@@ -18,6 +18,7 @@ from explorer.analysis.bench_report import (
     Race,
     categories,
     finished_race,
+    geometric_spread,
     method_figures,
     verdict_sentence,
 )
@@ -88,6 +89,7 @@ def bench(
         prompts=len(races[main or PLAIN]),
         identical_prompts=_identical(races),
         speedup=figures[main].speedup if main else None,
+        spread=geometric_spread(race.figures.speedup for race in races[main]) if main else None,
         methods=figures,
         per_category=categories([race.figures for race in races[main]]) if main else {},
         overhead=overhead,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import BaseModel as Schema
 from pydantic import ConfigDict
+from scipy.stats import t as student_t
 
 from explorer.analysis.cost_curve import CostCurve
 from explorer.analysis.overhead import Overhead, Shares
@@ -66,7 +67,11 @@ class CategoryFigures(Schema):
 
 
 class BenchReport(Schema):
-    """The whole benchmark. `speedup` and `per_category` are the main method's over plain."""
+    """The whole benchmark. `speedup` and `per_category` are the main method's over plain.
+
+    `speedup` is the geometric mean over prompts and `spread` the half-width of its 95 % interval,
+    which says how far it would move with other prompts of the kind.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -79,6 +84,7 @@ class BenchReport(Schema):
     prompts: int
     identical_prompts: int
     speedup: float | None
+    spread: float | None
     methods: dict[str, MethodFigures]
     per_category: dict[str, CategoryFigures]
     overhead: list[Overhead]
@@ -164,6 +170,15 @@ def geometric_mean(values: Iterable[float | None]) -> float | None:
     """exp of the mean logarithm of the positive values; None where there are none."""
     logs = [math.log(value) for value in values if value]
     return math.exp(sum(logs) / len(logs)) if logs else None
+
+
+def geometric_spread(values: Iterable[float | None]) -> float | None:
+    """Half-width of the 95 % interval of the geometric mean; None for fewer than two values."""
+    logs = np.log([value for value in values if value])
+    if len(logs) < 2:
+        return None
+    error = logs.std(ddof=1) / math.sqrt(len(logs))
+    return float(np.exp(logs.mean()) * student_t.ppf(0.975, len(logs) - 1) * error)
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

@@ -115,22 +115,27 @@ def _hits(row: Sequence[int]) -> int:
 def replayed_tokens_per_step(texts: Iterable[np.ndarray], paths: Iterable[RankPath]) -> float:
     """τ that greedy decoding with the tree `paths` would reach on these very texts.
 
-    Exact where the texts are greedy ones: a step from position t accepts the longest beginning of
-    row t that is in the tree, and the next step starts behind it. Steps start where the last one
-    failed, on harder tokens than the average, which joint counts over all positions do not see.
-    1.0 if there is nothing to replay.
+    Steps start where the last one failed, on harder tokens than the average, which joint counts
+    over all positions do not see. 1.0 if there is nothing to replay.
     """
     tree = set(map(tuple, paths))
-    tokens = steps = 0
-    for text in texts:
-        rows = list(map(tuple, text.tolist()))
-        at = 0
-        while at < len(rows):
-            accepted = accepted_depth(rows[at], tree)
-            at += 1 + accepted
-            tokens += 1 + accepted
-            steps += 1
-    return tokens / steps if steps else 1.0
+    steps = [tokens for text in texts for tokens in replayed_steps(text, tree)]
+    return sum(steps) / len(steps) if steps else 1.0
+
+
+def replayed_steps(text: np.ndarray, tree: set[RankPath]) -> list[int]:
+    """Tokens of every step that greedy decoding with `tree` would take on a text of rank rows.
+
+    Exact where the text is a greedy one: a step from position t accepts the longest beginning of
+    row t that is in the tree, and the next step starts behind it.
+    """
+    rows = list(map(tuple, text.tolist()))
+    steps: list[int] = []
+    at = 0
+    while at < len(rows):
+        steps.append(1 + accepted_depth(rows[at], tree))
+        at += steps[-1]
+    return steps
 
 
 def accepted_depth(row: RankPath, tree: set[RankPath]) -> int:

@@ -95,7 +95,7 @@ def _outputs(
     cache = read_prompt(model, prompt)
     hidden, logits = [], []
     # Of the rows of a tree pass every other one is a sibling that is not part of the text.
-    step = max(1, width // 2) if tree else width
+    step = max(2, width // 2) if tree else width
     for part in tokens.split(step):
         rows, depths, visible, kept = _tree_pass(part) if tree else _causal_pass(part)
         states = model.forward(rows, depths, visible, cache)

@@ -19,6 +19,7 @@ import torch
 from pydantic import BaseModel as Schema
 from pydantic import ConfigDict, Field, ValidationError
 
+from explorer.analysis.calibration_file import heads_hash
 from explorer.analysis.joint_counts import MISS, JointCounts, count_paths
 from explorer.errors import ExplorerError
 from explorer.tracing.schema import MAX_HEADS, TOP_HEADS
@@ -96,6 +97,27 @@ def load_rank_table(folder: str | Path) -> RankTable | None:
         raise ExplorerError(
             f"The rank table {path} is damaged: delete it and run `calibrate` again."
         ) from error
+
+
+def measure_rank_table(
+    model: BaseModel,
+    heads: MedusaHeads,
+    texts: Iterable[tuple[Sequence[int], Sequence[int]]],
+    source: str,
+) -> RankTable:
+    """The table of these heads over finished texts, each (prompt ids, greedy reply ids).
+
+    They must be texts that the heads were not trained on; `source` says which. Made once, when
+    heads are trained, and saved beside them.
+    """
+    rows = [rank_rows_of_text(model, heads, prompt, reply) for prompt, reply in texts]
+    return RankTable.of(
+        rows,
+        heads=heads_hash(heads),
+        num_heads=heads.config.num_heads,
+        width=min(TOP_HEADS, heads.config.output_size),
+        source=source,
+    )
 
 
 @torch.inference_mode()

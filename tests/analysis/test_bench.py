@@ -13,6 +13,7 @@ from explorer.analysis.bench_report import (
     categories,
     finished_race,
     geometric_mean,
+    geometric_spread,
     method_figures,
     verdict_sentence,
 )
@@ -45,6 +46,13 @@ def test_geometric_mean():
     assert geometric_mean([2.0, 0.5]) == pytest.approx(1.0)
     assert geometric_mean([4.0, None]) == pytest.approx(4.0)
     assert geometric_mean([]) is None
+
+
+def test_geometric_spread():
+    # logarithms ±a: standard error a·√2/√2 = a, Student's t of one degree of freedom 12.706
+    assert geometric_spread([1.1, 1 / 1.1]) == pytest.approx(np.log(1.1) * 12.7062, rel=1e-4)
+    assert geometric_spread([1.3] * 5) == pytest.approx(0)
+    assert geometric_spread([1.3, None]) is None
 
 
 def race(category, speedup, tokens_per_step=1.5):
@@ -160,6 +168,7 @@ def test_the_whole_benchmark(explorer, quick):
     assert report.methods["plain"].tokens_per_step == 1
     assert report.methods["medusa"].steps < 36  # tiny models repeat themselves; some drafts hold
     assert report.speedup == report.methods["medusa"].speedup > 0
+    assert report.spread > 0
     assert {name: c.prompts for name, c in report.per_category.items()} == {"code": 1, "chat": 2}
     assert [o.nodes for o in report.overhead] == [2, 64]
     for overhead in report.overhead:

@@ -9,9 +9,14 @@ from explorer.analysis.joint_counts import (
     accepted_depth,
     count_paths,
     rank_rows,
+    replayed_steps,
     replayed_tokens_per_step,
 )
+from explorer.config import decode_settings
+from explorer.decoding.tree import parse_tree
+from explorer.tracing.events import TraceBuilder
 from explorer.tracing.schema import Position, TopTokens
+from tests.analysis.tiny_model import tiny_explorer
 
 ROWS = np.array([[0, 0], [0, MISS], [1, 0], [MISS, 0]], dtype=np.int16)
 
@@ -99,3 +104,37 @@ def test_a_gap_in_the_record_ends_the_rows(make_trace, step):
     )
     trace = make_trace([10, 11], [only], prompt_position=_position(1, [13], [14]))
     assert rank_rows(trace).tolist() == [[0, 0]]  # position 2 is missing
+
+
+@pytest.fixture(scope="module")
+def decoded():
+    """Traces of one prompt, by the tree it was decoded with."""
+    explorer = tiny_explorer()
+
+    def decode(tree):
+        builder = TraceBuilder()
+        settings = decode_settings(tree=tree, max_new_tokens=80)
+        for event in explorer.decode("tell me", settings):
+            builder.add(event)
+        return builder.trace()
+
+    return {tree: decode(tree) for tree in ("root", "chain:2", "cartesian:3,2,2", "[[2], [2, 1]]")}
+
+
+def test_every_tree_leaves_the_same_record_of_what_the_heads_knew(decoded):
+    rows = {tree: rank_rows(trace) for tree, trace in decoded.items()}
+    shortest = min(map(len, rows.values()))
+    assert shortest >= 70
+    assert len({r[:shortest].tobytes() for r in rows.values()}) == 1
+
+
+@pytest.mark.parametrize("recorded", ["root", "cartesian:3,2,2"])
+@pytest.mark.parametrize("replayed", ["root", "chain:2", "cartesian:3,2,2", "[[2], [2, 1]]"])
+def test_a_replay_takes_the_very_steps_that_decoding_with_that_tree_takes(
+    decoded, recorded, replayed
+):
+    steps = replayed_steps(rank_rows(decoded[recorded]), set(parse_tree(replayed).paths))
+    true = [len(step.emitted) for step in decoded[replayed].steps]
+    assert len(steps) > 20
+    assert steps[:-1] == true[: len(steps) - 1]
+    assert replayed == "root" or max(steps) > 1

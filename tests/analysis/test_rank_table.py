@@ -6,16 +6,21 @@ import numpy as np
 import pytest
 import torch
 
+from explorer.analysis.calibration_file import heads_hash
+from explorer.analysis.joint_counts import rank_rows
 from explorer.analysis.rank_table import (
     FILE_NAME,
     RankTable,
     load_rank_table,
+    measure_rank_table,
     rank_rows_of_text,
     save_rank_table,
 )
+from explorer.config import decode_settings
 from explorer.errors import ExplorerError
 from explorer.models.heads import HeadsConfig, MedusaHeads
-from tests.analysis.tiny_model import VOCAB, tiny_model
+from explorer.tracing.events import TraceBuilder
+from tests.analysis.tiny_model import VOCAB, tiny_explorer, tiny_model
 
 ROWS = [
     np.array([[0, 15], [-1, 3]], dtype=np.int16),
@@ -93,3 +98,18 @@ def test_ranks_of_a_text(prompt_length, reply_length):
     assert rows.shape == (len(expected), 3)
     assert rows.tolist() == expected
     assert reply_length < 300 or {-1, 0, 15} < set(rows.flatten().tolist())
+
+
+def test_a_finished_text_gives_the_rows_that_decoding_it_records():
+    explorer = tiny_explorer()
+    builder = TraceBuilder()
+    for event in explorer.decode("some prompt", decode_settings(max_new_tokens=40)):
+        builder.add(event)
+    trace = builder.trace()
+    texts = [(trace.header.prompt_ids, trace.new_token_ids)]
+    table = measure_rank_table(explorer.model, explorer.heads, texts, "a test")
+    assert table.heads == heads_hash(explorer.heads)
+    assert (table.num_heads, table.source) == (3, "a test")
+    (rows,) = table.rows()
+    assert len(rows) == 37  # positions −1 … 35 of the reply; head 3 looks four further
+    np.testing.assert_array_equal(rows, rank_rows(trace)[: len(rows)])

@@ -1,0 +1,51 @@
+# make run    install what is missing and start the app
+# make test   install what is missing, a browser included, and run every test
+# make lint   check style and formatting
+# Any other Python than python3: make run PYTHON=python3.12
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+ARGS ?=
+
+.PHONY: run test lint format model browser clean
+.DEFAULT_GOAL := run
+
+run: $(VENV)/.installed model
+	$(BIN)/python app.py $(ARGS)
+
+test: $(VENV)/.installed-dev model browser
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(VENV)/.installed-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# The default model, checked against its hash; nothing is fetched when it is already here.
+model: $(VENV)/.installed
+	$(BIN)/python -m explorer.models.fetch
+
+# A Chromium for the browser tests: the one that is here, else Debian's, else Playwright's own.
+browser: $(VENV)/.installed-dev
+	@PYTHON=$(BIN)/python sh tools/install_browser.sh
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+		echo "python3-venv is missing: install it (Debian: apt-get install python3-venv)" >&2; exit 1; }
+
+$(VENV)/.installed: requirements.txt | $(VENV)/bin/python
+	$(BIN)/python -m pip install --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+$(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
+	$(BIN)/python -m pip install --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis

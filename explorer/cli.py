@@ -1,0 +1,127 @@
+"""The command line: `python -m explorer COMMAND`.
+
+With `--json`, stdout carries exactly one JSON object; progress and logs go to stderr. Exit status
+0: done; 2: bad usage or input, told in one line; 1: anything else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from types import ModuleType
+from typing import NoReturn
+
+from explorer.commands.console import Console
+from explorer.commands.options import add_model_options
+from explorer.errors import ExplorerError
+
+COMMANDS = {
+    "run": "decode one prompt",
+    "race": "time Medusa and plain decoding against each other, interleaved and fair",
+    "bench": "the race over many prompts, the cost curve, and whether speculation pays here",
+    "audit": "check that speculative decoding gives what plain decoding gives",
+    "calibrate": "measure this machine and the heads, and find the best tree",
+    "train": "train Medusa heads for a base model (Medusa-1)",
+}
+DEBUG_VARIABLE = "MEDUSA_EXPLORER_DEBUG"
+OK, FAILED, BAD_INPUT = 0, 1, 2
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, and takes no abbreviated options: scripts depend on it."""
+
+    def __init__(self, *args, **kwargs) -> None:
+        kwargs.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(*args, allow_abbrev=False, **kwargs)
+
+    def error(self, message: str) -> NoReturn:
+        """Print one line to stderr and leave with status 2."""
+        self.exit(BAD_INPUT, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def build_parser(argv: Sequence[str]) -> Parser:
+    """The parser. Only the command named in `argv` is filled in, so that --help stays quick."""
+    parser = Parser(prog="explorer", description="See speculative decoding happen.")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {_version()}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
+    for name, summary in COMMANDS.items():
+        if name not in argv[:1]:
+            commands.add_parser(name, help=summary)
+            continue
+        module = command_module(name)
+        command = commands.add_parser(
+            name,
+            help=summary,
+            description=f"{summary[0].upper()}{summary[1:]}.",
+            epilog=f"example:\n  {module.EXAMPLE}",
+        )
+        module.add_arguments(command)
+        add_model_options(command)
+    return parser
+
+
+def command_module(name: str) -> ModuleType:
+    """The module that carries out a command."""
+    return importlib.import_module(f"explorer.commands.{name}")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command. Returns the exit status; leaves by SystemExit where argparse does."""
+    argv = list(sys.argv[1:] if argv is None else argv)
+    parser = build_parser(argv)
+    args = parser.parse_args(argv)
+    if args.command is None:
+        parser.error(f"say what to do: {', '.join(COMMANDS)}")
+    console = Console(json=args.json)
+    try:
+        return _carry_out(args, console)
+    except ExplorerError as error:
+        return _fail(BAD_INPUT, f"{parser.prog} {args.command}: {error}")
+    except KeyboardInterrupt:
+        return _fail(FAILED, "Stopped.")
+    except BrokenPipeError:
+        # whoever read stdout has left; Python's own flush at exit must not complain about it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except Exception as error:
+        return _fail(FAILED, _unexpected(error))
+
+
+def _carry_out(args: argparse.Namespace, console: Console) -> int:
+    module = command_module(args.command)
+    # Libraries print to stdout as they like; only the result may reach it.
+    with contextlib.redirect_stdout(sys.stderr):
+        result = module.execute(args, console)
+    console.result(result, module.render)
+    return OK
+
+
+def _fail(status: int, message: str) -> int:
+    print(" ".join(message.split()), file=sys.stderr)
+    return status
+
+
+def _unexpected(error: Exception) -> str:
+    if os.environ.get(DEBUG_VARIABLE):
+        traceback.print_exc()
+    text = str(error) or "no message"
+    if isinstance(error, MemoryError) or "out of memory" in text.lower():
+        return (
+            "Out of memory: choose a smaller model, the int4 or nf4 backend, or fewer new tokens "
+            f"({type(error).__name__}: {text:.200})."
+        )
+    return (
+        f"Unexpected error, {type(error).__name__}: {text:.500} (set {DEBUG_VARIABLE}=1 for the "
+        "traceback)."
+    )
+
+
+def _version() -> str:
+    from explorer.version import __version__
+
+    return __version__

@@ -1,0 +1,47 @@
+"""`audit`: does speculative decoding write what plain decoding writes?"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from explorer.commands.console import Console
+from explorer.commands.options import add_length_options, load_explorer, settings_from
+from explorer.commands.prompts import add_prompts_options, read_prompts
+
+EXAMPLE = "python -m explorer audit --prompts assets/prompts.jsonl --limit 10 --json"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What only this command takes."""
+    add_prompts_options(parser)
+    parser.add_argument("--method", metavar="M", help="the method to check (default medusa)")
+    add_length_options(parser)
+
+
+def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    """Decode every prompt twice and explain each difference."""
+    prompts, settings = read_prompts(args.prompts, args.limit), settings_from(args)
+    explorer = load_explorer(args, console)
+    from explorer.analysis.audit import audit
+
+    with console.share("audit") as progress:
+        report = audit(
+            explorer,
+            prompts,
+            max_new_tokens=settings.max_new_tokens,
+            method=settings.method,
+            tree=settings.tree,
+            progress=progress,
+        )
+    return report.model_dump(mode="json") | {"sentence": report.sentence}
+
+
+def render(result: dict[str, Any]) -> str:
+    """One line a prompt that differs, and the outcome in words."""
+    lines = [
+        f"{detail['id']}: {detail['explanation']}"
+        for detail in result["details"]
+        if detail["verdict"] != "identical"
+    ]
+    return "\n".join([*lines, result["sentence"]])

@@ -1,0 +1,121 @@
+"""`bench`: the race over many prompts, what a step costs, and whether speculation pays."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from explorer.commands.console import Console, number, table
+from explorer.commands.options import add_length_options, load_explorer, settings_from
+from explorer.commands.prompts import add_prompts_options, read_prompts
+from explorer.errors import ExplorerError
+
+EXAMPLE = "python -m explorer bench --prompts assets/prompts.jsonl --limit 4 --reference --json"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What only this command takes."""
+    add_prompts_options(parser)
+    parser.add_argument(
+        "--methods",
+        default="plain,medusa",
+        metavar="M,M,…",
+        help="methods to race; plain always runs along (default: plain,medusa)",
+    )
+    parser.add_argument(
+        "--reference",
+        action="store_true",
+        help="also time transformers' generate() on the same weights",
+    )
+    add_length_options(parser)
+
+
+def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    """Race on every prompt."""
+    prompts, settings = read_prompts(args.prompts, args.limit), settings_from(args)
+    methods = [name.strip() for name in args.methods.split(",") if name.strip()]
+    if not methods:
+        raise ExplorerError("--methods names no method: write for example plain,medusa.")
+    explorer = load_explorer(args, console)
+    from explorer.analysis.bench import bench
+
+    with console.share("bench") as progress:
+        report = bench(
+            explorer,
+            prompts,
+            methods=methods,
+            max_new_tokens=settings.max_new_tokens,
+            tree=settings.tree,
+            reference=args.reference,
+            progress=progress,
+        )
+    return report.model_dump(mode="json") | {"notes": list(explorer.notes)}
+
+
+def render(result: dict[str, Any]) -> str:
+    """Tables of the methods, the categories, the step and C(n), and the verdict in words."""
+    parts = [_methods(result), _categories(result), _overhead(result), _cost(result)]
+    parts.append(f"{result['identical_prompts']} of {result['prompts']} texts identical to plain")
+    if result["plain_over_generate"] is not None:
+        reference = result["reference"]
+        parts.append(
+            f"plain over transformers' generate(): {number(result['plain_over_generate'])}× "
+            f"({number(reference['plain_tokens_per_second'], 1)} against "
+            f"{number(reference['generate_tokens_per_second'], 1)} tokens/s)"
+        )
+    return "\n\n".join(part for part in [*parts, result["sentence"]] if part)
+
+
+def _methods(result: dict[str, Any]) -> str:
+    rows = [
+        (
+            name,
+            number(figures["tokens_per_second"], 1),
+            number(figures["tokens_per_step"]),
+            number(figures["step_ms"], 1),
+            number(figures["speedup"], unit="×"),
+            *(_percent(figures["shares"], part) for part in ("heads", "verify", "outside")),
+        )
+        for name, figures in result["methods"].items()
+    ]
+    header = ("method", "tokens/s", "tokens/step", "ms/step", "speedup")
+    return table((*header, "heads", "verify", "outside"), rows)
+
+
+def _categories(result: dict[str, Any]) -> str:
+    if not result["per_category"]:
+        return ""
+    rows = [
+        (name, str(c["prompts"]), number(c["speedup"], unit="×"), number(c["tokens_per_step"]))
+        for name, c in result["per_category"].items()
+    ]
+    return table(("category", "prompts", "speedup", "tokens/step"), rows)
+
+
+def _overhead(result: dict[str, Any]) -> str:
+    """Shares of a step's time; recording is what it adds to a step without it."""
+    if not result["overhead"]:
+        return ""
+    parts = ("heads", "draft", "verify", "accept", "commit", "outside")
+    rows = [
+        (
+            f"{entry['tree']} (n = {entry['n']})",
+            number(entry["step_ms"], 1),
+            *(_percent(entry["shares"], part) for part in parts),
+            "–" if entry["recording"] is None else f"{100 * entry['recording']:+.1f} %",
+        )
+        for entry in result["overhead"]
+    ]
+    return table(("tree", "ms/step", *parts, "recording"), rows)
+
+
+def _cost(result: dict[str, Any]) -> str:
+    curve = result["cost_curve"]
+    if curve is None:
+        return ""
+    header = ("rows", *map(str, curve["rows"]))
+    return table(header, [("C(n)", *(number(ratio) for ratio in curve["ratios"]))])
+
+
+def _percent(shares: dict[str, float] | None, part: str) -> str:
+    return "–" if shares is None else f"{100 * shares[part]:.1f} %"

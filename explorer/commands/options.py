@@ -1,0 +1,137 @@
+"""Options that several commands share, and what they turn into."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, get_args
+
+from explorer.commands.console import Console
+from explorer.config import Acceptance, Backend, DecodeSettings, Device, decode_settings
+from explorer.errors import ExplorerError
+from explorer.models.presets import PRESETS, model_options
+
+if TYPE_CHECKING:
+    from explorer import Explorer
+
+STDIN = "-"
+
+
+def add_model_options(parser: argparse.ArgumentParser) -> None:
+    """The options that every command takes."""
+    group = parser.add_argument_group("model")
+    either = group.add_mutually_exclusive_group()
+    either.add_argument(
+        "--preset", default="default", metavar="NAME", help=f"one of {', '.join(PRESETS)}"
+    )
+    either.add_argument(
+        "--model", metavar="ID_OR_PATH", help="a Hub id, a local folder or a GGUF file"
+    )
+    group.add_argument("--heads", metavar="ID_OR_PATH", help="Medusa heads; 'none' for no heads")
+    group.add_argument("--backend", choices=get_args(Backend), default="auto")
+    group.add_argument("--device", choices=get_args(Device), default="auto")
+    output = parser.add_argument_group("output")
+    output.add_argument("--json", action="store_true", help="one JSON object on stdout")
+
+
+def load_explorer(args: argparse.Namespace, console: Console, heads: str | None = None) -> Explorer:
+    """The model and heads that the options name. `heads` takes the place of the option.
+
+    Raises ExplorerError.
+    """
+    asked = {
+        "preset": args.preset,
+        "model": args.model,
+        "heads": heads or args.heads,
+        "backend": args.backend,
+        "device": args.device,
+    }
+    model_options(**asked)  # a misspelt preset is told at once
+    import explorer
+
+    loaded = explorer.load(**asked, progress=console.loading)
+    console.say(loaded.description)
+    for note in loaded.notes:
+        console.say(note)
+    return loaded
+
+
+def add_decode_options(parser: argparse.ArgumentParser) -> None:
+    """How to decode: the settings that change the text or the tree."""
+    group = parser.add_argument_group("decoding")
+    group.add_argument("--temperature", type=float, metavar="T", help="0: greedy (default)")
+    group.add_argument("--top-p", type=float, metavar="P", help="nucleus sampling (default 1)")
+    group.add_argument("--top-k", type=int, metavar="K", help="0: no limit (default)")
+    group.add_argument("--seed", type=int, metavar="S", help="same seed, same text (default 0)")
+    group.add_argument(
+        "--acceptance",
+        choices=get_args(Acceptance),
+        metavar="RULE",
+        help="auto (default), greedy, sample (lossless) or typical (lossy)",
+    )
+    group.add_argument("--epsilon", type=float, metavar="E", help="typical acceptance (0.09)")
+    group.add_argument("--delta", type=float, metavar="D", help="typical acceptance (0.3)")
+    group.add_argument("--system", dest="system_prompt", metavar="TEXT", help="system prompt")
+    group.add_argument(
+        "--raw",
+        dest="raw_prompt",
+        action="store_true",
+        default=None,
+        help="plain completion, without the chat template",
+    )
+    add_length_options(parser)
+
+
+def add_length_options(parser: argparse.ArgumentParser) -> None:
+    """How much to decode, and with which tree."""
+    group = parser.add_argument_group("length and tree")
+    group.add_argument("--max-new-tokens", type=int, metavar="N", help="default 128")
+    group.add_argument(
+        "--tree",
+        metavar="NAME_OR_JSON",
+        help="auto (default), root, chain:3, cartesian:3,2,1 or rank paths like [[0], [1], [0, 0]]",
+    )
+
+
+def settings_from(args: argparse.Namespace, **values: object) -> DecodeSettings:
+    """The settings given on the command line, over their defaults. Raises ExplorerError."""
+    given = {name: getattr(args, name, None) for name in DecodeSettings.model_fields}
+    return decode_settings(**{k: v for k, v in (given | values).items() if v is not None})
+
+
+def prompt_from(text: str) -> str:
+    """The prompt; `-` reads it from stdin. Raises ExplorerError if it is empty or not text."""
+    if text == STDIN:
+        text = read_stdin()
+    if not text.strip():
+        raise ExplorerError("The prompt is empty: write what the model should answer.")
+    return require_text(text, "The prompt")
+
+
+def read_stdin() -> str:
+    """All of stdin, as UTF-8. Raises ExplorerError if it is anything else."""
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ExplorerError("stdin is not UTF-8 text: convert it first.") from error
+
+
+def require_text(text: str, what: str) -> str:
+    """The text, if it can be written as UTF-8. Raises ExplorerError."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ExplorerError(f"{what} is not UTF-8 text: convert it first.") from error
+    return text
+
+
+def at_least(least: int):
+    """An argparse type: a whole number of `least` or more."""
+
+    def parse(text: str) -> int:
+        value = int(text) if text.lstrip("+-").isdecimal() else None
+        if value is None or value < least:
+            raise argparse.ArgumentTypeError(f"'{text}' is not a whole number of {least} or more")
+        return value
+
+    return parse

@@ -1,0 +1,123 @@
+"""`run`: decode one prompt."""
+
+from __future__ import annotations
+
+import argparse
+import codecs
+from pathlib import Path
+from typing import Any
+
+from explorer.commands.console import Console, number
+from explorer.commands.options import (
+    add_decode_options,
+    load_explorer,
+    prompt_from,
+    settings_from,
+)
+from explorer.errors import ExplorerError
+from explorer.tracing.events import Event, TraceBuilder
+from explorer.tracing.files import write_trace
+from explorer.tracing.schema import Trace
+from explorer.tracing.text import join_pieces, piece_bytes, piece_of, readable
+
+EXAMPLE = 'python -m explorer run "Explain what a binary search is." --max-new-tokens 64'
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What only this command takes."""
+    parser.add_argument("prompt", metavar="PROMPT", help="the prompt; - reads it from stdin")
+    parser.add_argument("--method", metavar="M", help="medusa (default) or plain")
+    parser.add_argument("--trace", metavar="FILE", help="write a replayable record (.json.gz)")
+    add_decode_options(parser)
+
+
+def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    """Decode, streaming the text."""
+    prompt, settings = prompt_from(args.prompt), settings_from(args)
+    trace_path = _writable(args.trace)
+    explorer = load_explorer(args, console)
+    builder, text = TraceBuilder(), _TextStream(console)
+    with console.bar(settings.max_new_tokens, " tokens") as bar:
+        for event in explorer.decode(prompt, settings):
+            builder.add(event)
+            bar.update(text.add(event, builder))
+    trace = builder.trace()
+    if trace_path is not None:
+        write_trace(trace, trace_path)
+    return result_of(trace) | {"trace": args.trace, "notes": list(explorer.notes)}
+
+
+def render(result: dict[str, Any]) -> str:
+    """The figures; the text itself was streamed."""
+    if not result["new_tokens"]:
+        return "No token was decoded."
+    line = (
+        f"\n{result['new_tokens']} tokens in {result['steps']} steps and "
+        f"{number(result['seconds'])} s: {number(result['tokens_per_second'], 1)} tokens/s, "
+        f"{number(result['tokens_per_step'])} tokens per step ({result['method']}, "
+        f"{result['backend']} on {result['device']})"
+    )
+    return f"{line}\ntrace: {result['trace']}" if result["trace"] else line
+
+
+def result_of(trace: Trace) -> dict[str, Any]:
+    """The figures of a run. `seconds` is the lane's own clock, prefill and recording apart."""
+    from explorer.analysis.speedup import Samples, lane_figures
+
+    header = trace.header
+    if trace.steps:
+        token_ids, samples = trace.new_token_ids, Samples.of_steps(trace.steps)
+    else:
+        token_ids, samples = [t.token_id for t in trace.plain], Samples.of_plain(trace.plain)
+    figures = lane_figures(samples)
+    shown = [token for token in token_ids if token not in header.eos_ids]
+    return {
+        "text": join_pieces(trace.pieces, shown),
+        "token_ids": token_ids,
+        "method": header.settings.method,
+        "steps": figures.steps,
+        "new_tokens": len(token_ids),
+        "tokens_per_step": figures.tokens_per_step,
+        "seconds": figures.seconds,
+        "tokens_per_second": figures.tokens_per_second,
+        "prefill_seconds": header.prefill_ms / 1000,
+        "model": header.model,
+        "heads": header.heads,
+        "backend": header.backend,
+        "device": header.device,
+        "settings": header.settings.model_dump(),
+    }
+
+
+class _TextStream:
+    """Text as it is decoded: a character is shown once all its bytes are there."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self.told = 0
+
+    def add(self, event: Event, builder: TraceBuilder) -> int:
+        """Show what `event` added; returns the number of new tokens."""
+        if step := getattr(event, "step", None):
+            tokens = step.emitted
+        else:
+            tokens = [event.token.token_id] if hasattr(event, "token") else []
+        eos = builder.header.eos_ids if builder.header else []
+        shown = (piece_of(builder.pieces, token) for token in tokens if token not in eos)
+        text = "".join(self.decoder.decode(piece_bytes(piece)) for piece in shown)
+        # On a terminal, control characters of a model's text must not steer the terminal.
+        self.console.stream(readable(text) if self.console.interactive else text)
+        return len(tokens)
+
+
+def _writable(path: str | None) -> Path | None:
+    """The trace's path, refused before the run rather than after it."""
+    if path is None:
+        return None
+    file = Path(path).expanduser()
+    if file.is_dir() or not file.absolute().parent.is_dir():
+        raise ExplorerError(
+            f"No trace can be written to {path}: name a file in an existing folder."
+        )
+    return file

@@ -1,0 +1,66 @@
+"""What all figures share: a transparent ground, system fonts, and text that stays text."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from explorer.ui.palette import NEUTRAL, SANS
+
+CONFIG = {"displayModeBar": False, "scrollZoom": False, "doubleClick": "reset"}
+HOVER = {"bgcolor": "#20242c", "bordercolor": "#20242c", "font": {"color": "#ffffff", "size": 12}}
+_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;"})
+
+
+def plotly_text(text: str) -> str:
+    """Text for a label: Plotly reads a little HTML (and TeX between $ signs) in every string."""
+    return text.translate(_ENTITIES)
+
+
+def text_columns(text: str) -> int:
+    """Width of a text in columns of a monospaced font: wide characters take two."""
+    return sum(1 + (unicodedata.east_asian_width(char) in "WF") for char in text)
+
+
+def layout(height: int, **more: object) -> dict:
+    """A layout without decoration; grids and text are legible on light and dark ground."""
+    return {
+        "template": "none",
+        "height": height,
+        "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"family": SANS, "size": 12, "color": "#6b7280"},
+        "hoverlabel": HOVER,
+        "showlegend": False,
+        "dragmode": False,
+        **more,
+    }
+
+
+def axis(title: str = "", **more: object) -> dict:
+    """A quiet axis: a faint grid, no zero line, nothing to drag."""
+    return {
+        "title": {"text": title, "font": {"size": 12}, "standoff": 6},
+        "gridcolor": NEUTRAL.format(0.18),
+        "zeroline": False,
+        "showline": False,
+        "ticks": "",
+        "tickfont": {"size": 11},
+        "fixedrange": True,
+        "automargin": False,  # it lays a figure out several times over
+        **more,
+    }
+
+
+def legend(y: float = 1.0) -> dict:
+    """A horizontal legend above the figure; nothing happens on a click."""
+    return {
+        "orientation": "h",
+        "x": 0,
+        "y": y,
+        "yanchor": "bottom",
+        "font": {"size": 12},
+        "itemclick": False,
+        "itemdoubleclick": False,
+        "bgcolor": "rgba(0,0,0,0)",
+    }

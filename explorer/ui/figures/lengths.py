@@ -1,0 +1,63 @@
+"""Accepted lengths over time: a bar for each step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from explorer.tracing.schema import Step
+from explorer.tracing.summary import accepted_drafts
+from explorer.ui.figures.base import axis, layout
+from explorer.ui.numbers import plural
+from explorer.ui.palette import ACCEPTED, NEUTRAL, ROOT
+
+HEIGHT = 84
+LEAST_STEPS = 24  # the bars of a young run do not fill the whole width
+
+
+def lengths_figure(steps: Sequence[Step], selected: int | None = None) -> go.Figure:
+    """Tokens each step added: the root (blue) and the accepted drafts on it (green).
+
+    `selected` is the 0-based step that a band marks.
+    """
+    numbers = list(range(1, len(steps) + 1))
+    drafts = [accepted_drafts(step) for step in steps]
+    roots = [min(1, len(step.emitted)) for step in steps]
+    hover = [
+        f"step {number}: {plural(len(step.emitted), 'token')}"
+        for number, step in zip(numbers, steps, strict=True)
+    ]
+    bar = {"type": "bar", "x": numbers, "hovertext": hover, "hoverinfo": "text"}
+    most = max([root + draft for root, draft in zip(roots, drafts, strict=True)], default=1)
+    return go.Figure(
+        [
+            bar | {"y": roots, "name": "root", "marker": {"color": ROOT, "opacity": 0.55}},
+            bar | {"y": drafts, "name": "accepted drafts", "marker": {"color": ACCEPTED}},
+        ],
+        layout(
+            HEIGHT,
+            margin={"l": 30, "r": 8, "t": 4, "b": 18},
+            barmode="stack",
+            bargap=0.25,
+            xaxis=axis(range=[0.4, max(len(steps), LEAST_STEPS) + 0.6], showgrid=False),
+            yaxis=axis(range=[0, max(most, 3) + 0.3], dtick=1 if most <= 5 else None),
+            hovermode="closest",
+            shapes=[] if selected is None or not steps else [_band(selected + 1)],
+        ),
+    )
+
+
+def _band(number: int) -> dict:
+    return {
+        "type": "rect",
+        "xref": "x",
+        "yref": "paper",
+        "x0": number - 0.5,
+        "x1": number + 0.5,
+        "y0": 0,
+        "y1": 1,
+        "fillcolor": NEUTRAL.format(0.28),
+        "line": {"width": 1, "color": NEUTRAL.format(0.9)},
+        "layer": "below",
+    }

@@ -1,0 +1,45 @@
+"""What a visitor may ask for. A public host gives less, to everyone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from explorer.config import MAX_NEW_TOKENS, MAX_PROMPT_CHARACTERS, DecodeSettings
+from explorer.errors import ExplorerError
+
+TREES = ("auto", "root", "chain:1", "chain:2", "chain:3", "cartesian:2,2", "cartesian:3,2,1")
+LARGE_TREES = ("cartesian:4,3,2", "cartesian:6,3,2")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Upper bounds of one run. `free_tree`: a visitor may write a tree of their own."""
+
+    prompt_characters: int
+    new_tokens: int
+    free_tree: bool
+    waiting_runs: int
+
+    @property
+    def trees(self) -> tuple[str, ...]:
+        """The trees to choose from."""
+        return (*TREES, *LARGE_TREES) if self.free_tree else TREES
+
+    def check(self, prompt: str, settings: DecodeSettings) -> None:
+        """Raise ExplorerError for a run that asks for too much."""
+        characters = len(prompt) + len(settings.system_prompt or "")
+        if characters > self.prompt_characters:
+            raise ExplorerError(
+                f"The prompt has {characters:,} characters; at most {self.prompt_characters:,} are "
+                "allowed here: shorten it."
+            )
+        if settings.max_new_tokens > self.new_tokens:
+            raise ExplorerError(
+                f"At most {self.new_tokens:,} new tokens are allowed here: lower the number."
+            )
+        if not self.free_tree and settings.tree not in self.trees:
+            raise ExplorerError(f"Choose one of the trees {', '.join(self.trees)}.")
+
+
+PRIVATE = Limits(MAX_PROMPT_CHARACTERS, MAX_NEW_TOKENS, free_tree=True, waiting_runs=64)
+PUBLIC = Limits(4_000, 256, free_tree=False, waiting_runs=16)

@@ -1,0 +1,112 @@
+"""Starts the web app: the page answers at once, the model loads behind it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import get_args
+
+import gradio as gr
+
+from explorer.config import Backend, Device
+from explorer.ui.engine import Engine, Progress, Racer
+from explorer.ui.handlers import connect
+from explorer.ui.limits import PRIVATE, PUBLIC, Limits
+from explorer.ui.page import build_page
+from explorer.ui.theme import STYLE_SHEETS, theme
+
+SPACE_PORT = 7860
+TITLE = "Medusa Explorer"
+CACHE_SECONDS = 3600  # saved traces are offered for an hour
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of `python app.py`."""
+    on_space = "SPACE_ID" in os.environ
+    out = argparse.ArgumentParser(
+        prog="app.py", description="Medusa Explorer, the web app.", allow_abbrev=False
+    )
+    out.add_argument("--host", help="address to listen on (default 127.0.0.1)")
+    out.add_argument("--port", type=int, help="port (default: the first free one from 7860)")
+    which = out.add_mutually_exclusive_group()
+    which.add_argument("--preset", default="default", metavar="NAME")
+    which.add_argument("--model", metavar="ID_OR_PATH", help="a Hub id, folder or GGUF file")
+    out.add_argument("--heads", metavar="ID_OR_PATH", help="Medusa heads that fit the model")
+    out.add_argument("--backend", choices=get_args(Backend), default="auto")
+    out.add_argument("--device", choices=get_args(Device), default="auto")
+    out.add_argument(
+        "--public",
+        action="store_true",
+        default=on_space,
+        help="limits for a host that anyone may use",
+    )
+    return out
+
+
+def build_app(engine: Engine, limits: Limits) -> gr.Blocks:
+    """The whole app; nothing is loaded yet."""
+    with gr.Blocks(
+        title=TITLE,
+        analytics_enabled=False,
+        fill_width=True,
+        delete_cache=(CACHE_SECONDS, CACHE_SECONDS),
+    ) as demo:
+        connect(build_page(limits), engine, limits, demo)
+    demo.queue(default_concurrency_limit=16, max_size=4 * limits.waiting_runs, api_open=False)
+    return demo
+
+
+def serve(engine: Engine, limits: Limits, host: str | None, port: int | None) -> gr.Blocks:
+    """Launch the app and begin to load; returns while both go on."""
+    demo = build_app(engine, limits)
+    on_space = "SPACE_ID" in os.environ
+    demo.launch(
+        server_name=host or ("0.0.0.0" if on_space else None),
+        server_port=port or (SPACE_PORT if on_space else None),
+        theme=theme(),
+        css_paths=STYLE_SHEETS,
+        footer_links=[],
+        share=False,
+        ssr_mode=False,
+        pwa=False,
+        run_history=False,
+        mcp_server=False,
+        enable_monitoring=False,
+        max_file_size="1kb",  # nothing is uploaded
+        prevent_thread_lock=True,
+    )
+    engine.start()
+    return demo
+
+
+def loader(args: argparse.Namespace) -> Callable[[Progress], Racer]:
+    """Loads what the command line names; imports torch only when it is called."""
+
+    def load(progress: Progress) -> Racer:
+        progress("Importing the libraries", None)
+        import explorer
+
+        return explorer.load(
+            preset=args.preset,
+            model=args.model,
+            heads=args.heads,
+            backend=args.backend,
+            device=args.device,
+            progress=progress,
+        )
+
+    return load
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the app until it is stopped. Returns the exit status."""
+    args = parser().parse_args(argv)
+    try:
+        demo = serve(Engine(loader(args)), PUBLIC if args.public else PRIVATE, args.host, args.port)
+    except OSError as error:
+        print(f"app.py: {error}: choose another --host or --port.", file=sys.stderr)
+        return 2
+    demo.block_thread()
+    return 0

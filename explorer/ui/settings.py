@@ -1,0 +1,134 @@
+"""The settings of a run, folded away: each with a plain explanation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import gradio as gr
+
+from explorer.ui.limits import Limits
+
+DEFAULT_NEW_TOKENS = 128
+MOST_NEW_TOKENS = 1024  # of the slider
+ACCEPTANCE = [
+    ("auto: greedy at temperature 0, sample above", "auto"),
+    ("greedy: only the base model's first choice (lossless)", "greedy"),
+    ("sample: follow a draw from the base model (lossless)", "sample"),
+    ("typical: whatever is plausible enough (lossy)", "typical"),
+]
+
+
+@dataclass(frozen=True)
+class SettingsInputs:
+    """The inputs of a run's settings; the names are those of DecodeSettings."""
+
+    tree: gr.Dropdown
+    acceptance: gr.Dropdown
+    temperature: gr.Slider
+    top_p: gr.Slider
+    top_k: gr.Slider
+    epsilon: gr.Slider
+    delta: gr.Slider
+    seed: gr.Number
+    max_new_tokens: gr.Slider
+    system_prompt: gr.Textbox
+    raw_prompt: gr.Checkbox
+
+    def listed(self) -> list[gr.components.Component]:
+        """The inputs in the order of `names`."""
+        return [getattr(self, name) for name in self.names()]
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """The settings' names."""
+        return [field.name for field in fields(cls)]
+
+
+def settings_inputs(limits: Limits) -> SettingsInputs:
+    """Lay the settings out inside the current block."""
+    with gr.Row():
+        tree = gr.Dropdown(
+            list(limits.trees),
+            value="auto",
+            label="Candidate tree",
+            info="auto: the tree measured to be fastest here. chain:K is one guess per head; "
+            "cartesian:3,2,1 is every combination of the top guesses.",
+            allow_custom_value=limits.free_tree,
+            elem_id="mx-tree-setting",
+        )
+        acceptance = gr.Dropdown(
+            ACCEPTANCE,
+            value="auto",
+            label="Acceptance rule",
+            info="Lossless rules give exactly what the base model alone would give.",
+        )
+        max_new_tokens = gr.Slider(
+            1,
+            min(limits.new_tokens, MOST_NEW_TOKENS),
+            value=DEFAULT_NEW_TOKENS,
+            step=1,
+            label="Max new tokens",
+            info="Both lanes stop here at the latest.",
+            elem_id="mx-new-tokens",
+        )
+    sampling = _sampling_inputs()
+    with gr.Row():
+        system_prompt = gr.Textbox(
+            "",
+            label="System prompt",
+            info="Tells a chat model how to behave; empty: the model's own default.",
+        )
+        raw_prompt = gr.Checkbox(
+            False,
+            label="Raw prompt",
+            info="Continue the text as it stands, without the chat template.",
+        )
+    return SettingsInputs(
+        tree=tree,
+        acceptance=acceptance,
+        max_new_tokens=max_new_tokens,
+        system_prompt=system_prompt,
+        raw_prompt=raw_prompt,
+        **sampling,
+    )
+
+
+def _sampling_inputs() -> dict[str, gr.components.Component]:
+    with gr.Row():
+        temperature = gr.Slider(
+            0, 2, value=0, step=0.05, label="Temperature", info="0: always the likeliest token."
+        )
+        top_p = gr.Slider(
+            0.05, 1, value=1, step=0.01, label="Top-p", info="Keep the likeliest tokens up to p."
+        )
+        top_k = gr.Slider(
+            0, 200, value=0, step=1, label="Top-k", info="Keep the k likeliest tokens; 0: all."
+        )
+        seed = gr.Number(
+            0, precision=0, minimum=0, label="Seed", info="Same seed and settings, same text."
+        )
+    with gr.Row():
+        epsilon = gr.Slider(
+            0.01,
+            1,
+            value=0.09,
+            step=0.01,
+            label="ε of typical acceptance",
+            info="A token this likely is accepted whatever the entropy.",
+        )
+        delta = gr.Slider(
+            0.01,
+            1,
+            value=0.3,
+            step=0.01,
+            label="δ of typical acceptance",
+            info="The bar is the smaller of ε and δ·exp(−entropy): unsure model, lower bar.",
+        )
+    return {
+        "temperature": temperature,
+        "top_p": top_p,
+        "top_k": top_k,
+        "seed": seed,
+        "epsilon": epsilon,
+        "delta": delta,
+    }

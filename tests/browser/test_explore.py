@@ -1,0 +1,62 @@
+"""The real app with the default model, end to end: what is on the page is what the trace says."""
+
+from __future__ import annotations
+
+from explorer.analysis.speedup import race_figures
+from explorer.ui.lanes import lane_text
+
+PROMPT = "Explain what a binary search is, with a Python example."
+
+
+def test_a_race_from_prompt_to_saved_trace(real_url, tab, tmp_path):
+    page = tab(real_url).ready().run(PROMPT, new_tokens=48).done()
+    trace = page.save(tmp_path)
+
+    assert trace.header.prompt == PROMPT
+    assert trace.header.settings.max_new_tokens == 48
+    plain = [token.token_id for token in trace.plain]
+    assert page.lane("medusa") == lane_text(trace, trace.new_token_ids)
+    assert page.lane("plain") == lane_text(trace, plain)
+    assert page.steps() == (len(trace.steps), len(trace.steps))
+    figures = race_figures(trace.steps, trace.plain)
+    assert page.text(".mx-speedup strong") == f"{figures.speedup:.2f}×"
+    assert f"{figures.medusa_tps:.1f}" in page.text("#mx-medusa-head")
+    assert f"{figures.plain_tps:.1f}" in page.text("#mx-plain-head")
+    same = plain == trace.new_token_ids
+    assert ("same tokens" in page.text(".mx-status")) == same
+
+    for number in (1, 2, len(trace.steps) // 2):
+        page.seek(number)
+        step = trace.steps[number - 1]
+        assert page.tree_nodes() == len(step.token_ids)
+        assert f"{step.timings.verify:.1f}" in page.text("#mx-cost")
+    assert page.errors == []
+    assert page.hosts == {real_url.removeprefix("http://")}  # no other host is asked
+
+
+def test_stop_keeps_what_was_decoded_and_frees_the_model(real_url, tab, tmp_path):
+    page = (
+        tab(real_url)
+        .ready()
+        .run("Write a long story about a lighthouse keeper and the sea.", new_tokens=800)
+    )
+    page.wait_until("document.querySelectorAll('#mx-medusa-text span').length > 8", 30_000)
+    page.page.click("#mx-stop")
+    page.wait_for_status("Stopped")
+    assert 8 < len(page.save(tmp_path).new_token_ids) < 800
+    page.run("Say hello.", new_tokens=8).done()
+    assert 0 < len(page.save(tmp_path).new_token_ids) <= 8
+
+
+def test_a_bad_setting_is_one_sentence_and_the_app_goes_on(real_url, tab):
+    page = tab(real_url).ready()
+    page.open_settings()
+    page.page.fill("#mx-tree-setting input", "chain:99")
+    page.page.press("#mx-tree-setting input", "Enter")
+    page.run("Hello")
+    page.wait_for_status("chain:99")
+    assert "Traceback" not in page.text("body")
+    page.page.fill("#mx-tree-setting input", "chain:1")
+    page.page.press("#mx-tree-setting input", "Enter")
+    page.run("Say hello.", new_tokens=8).done()
+    assert page.errors == []

@@ -1,0 +1,175 @@
+import json
+
+import pytest
+import torch
+
+from explorer.errors import ExplorerError
+from explorer.models.checkpoints import load_heads
+from explorer.training.evaluate import head_accuracy
+from explorer.training.hidden_cache import HiddenCache
+from explorer.training.medusa1 import train_heads, warmup_cosine
+from explorer.training.options import TrainOptions
+from tests.models.test_heads import make
+from tests.training.tiny import VOCAB, TinyBase, counting_text, write_lines
+
+
+def options(tmp_path, **changes) -> TrainOptions:
+    data = tmp_path / "text.jsonl.gz"
+    if not data.exists():
+        write_lines(data, counting_text(80))
+    fields = {
+        "data": data,
+        "out": tmp_path / "heads",
+        "num_heads": 2,
+        "draft_vocab_size": 50,
+        "epochs": 8,
+        "batch_size": 64,
+        "lr": 0.02,
+        "dropout": 0.0,
+        "soft_share": 0.0,
+        "holdout": 0.1,
+        "cache_folder": tmp_path / "cache",
+        "storage_dtype": "float32",
+    }
+    return TrainOptions(**{**fields, **changes})
+
+
+@pytest.mark.parametrize(
+    ("kind", "num_blocks"),
+    [("own", 1), ("shared", 2), ("draft_vocab", 1), ("draft_vocab", 0), ("draft_vocab", 2)],
+)
+def test_heads_learn_a_grammar(tmp_path, kind, num_blocks):
+    result = train_heads(TinyBase(), options(tmp_path, kind=kind, num_blocks=num_blocks))
+    losses = [epoch["loss"] for epoch in result.history]
+    assert losses[-1] < losses[0]
+    chance = 1 / 50
+    least = 0.5 if kind != "shared" and num_blocks else 3 * chance
+    assert all(share > least for share in result.accuracy["top1"])
+    for one, three, ten in zip(*result.accuracy.values(), strict=True):
+        assert one <= three <= ten <= 1
+    model = TinyBase()
+    heads = load_heads(
+        result.out, lm_head_weight=model.lm_head_weight(), hidden_size=32, vocab_size=VOCAB
+    )
+    assert heads.config.accuracy["top1"] == result.accuracy["top1"]
+    assert heads.config.training["epochs_done"] == 8
+    assert str(tmp_path) not in (result.out / "config.json").read_text()
+
+
+def test_same_seed_same_heads(tmp_path):
+    first = train_heads(TinyBase(), options(tmp_path, epochs=2, dropout=0.2, out=tmp_path / "a"))
+    torch.manual_seed(123)
+    second = train_heads(TinyBase(), options(tmp_path, epochs=2, dropout=0.2, out=tmp_path / "b"))
+    a, b = load_heads(first.out), load_heads(second.out)
+    assert torch.equal(a.projection, b.projection)
+    assert torch.equal(a.block_weight, b.block_weight)
+    assert first.accuracy == second.accuracy
+
+
+def test_training_leaves_the_global_random_state_alone(tmp_path):
+    torch.manual_seed(5)
+    expected = torch.rand(1)
+    train_heads(model := TinyBase(), options(tmp_path, epochs=1))
+    torch.manual_seed(5)
+    train_heads(model, options(tmp_path, epochs=1))
+    assert torch.equal(torch.rand(1), expected)
+
+
+def test_soft_targets_bring_the_heads_near_the_base_distribution(tmp_path):
+    """With soft targets only, the loss still falls and unknown tokens do not matter."""
+    result = train_heads(TinyBase(), options(tmp_path, soft_share=1.0, epochs=3, lr=0.005))
+    losses = [epoch["loss"] for epoch in result.history]
+    assert losses[-1] < losses[0]
+
+
+def test_stored_heads_are_the_ones_measured(tmp_path):
+    result = train_heads(TinyBase(), options(tmp_path, epochs=2, storage_dtype="bfloat16"))
+    assert load_heads(result.out).projection.dtype == torch.bfloat16
+
+
+def test_progress_tells_every_phase(tmp_path):
+    events = []
+    train_heads(TinyBase(), options(tmp_path, epochs=2), events.append)
+    assert {e["phase"] for e in events} == {"hidden states", "training", "epoch"}
+    assert [e["epoch"] for e in events if e["phase"] == "epoch"] == [1, 2]
+    json.dumps(events)
+
+
+def test_coverage_is_reported(tmp_path):
+    result = train_heads(TinyBase(), options(tmp_path, draft_vocab_size=10, epochs=1))
+    assert 0.1 < result.coverage < 0.5
+    assert all(share <= 0.6 for share in result.accuracy["top10"])
+
+
+@pytest.mark.parametrize("kind", ["own", "shared", "draft_vocab"])
+def test_heads_can_be_trained_further(tmp_path, kind):
+    first = train_heads(TinyBase(), options(tmp_path, kind=kind, epochs=3))
+    again = options(tmp_path, start_from=first.out, out=tmp_path / "more", epochs=3)
+    second = train_heads(TinyBase(), again)
+    assert second.history[-1]["loss"] < first.history[-1]["loss"]
+    assert second.coverage == first.coverage
+    config = load_heads(tmp_path / "more", vocab_size=VOCAB).config
+    assert config.kind == kind
+    assert config.training["started_from"]["epochs_done"] == 3
+
+
+def test_training_further_never_mixes_up_the_held_out_text(tmp_path):
+    first = train_heads(TinyBase(), options(tmp_path, epochs=1))
+    with pytest.raises(ExplorerError, match="use the same value"):
+        train_heads(TinyBase(), options(tmp_path, start_from=first.out, seed=1))
+
+
+def test_nan_loss_keeps_the_last_epoch(tmp_path):
+    model, seen = TinyBase(), []
+
+    def spoil(event):
+        seen.append(event)
+        if event["phase"] == "epoch" and event["epoch"] == 1:
+            path = next((tmp_path / "cache").glob("*/hidden.bf16"))
+            size = path.stat().st_size
+            with open(path, "r+b") as file:
+                file.write(b"\xff\x7f" * (size // 2))  # bfloat16 NaN
+
+    with pytest.raises(ExplorerError, match=r"lower learning rate.*epoch 1 are kept"):
+        train_heads(model, options(tmp_path), spoil)
+    assert load_heads(tmp_path / "heads").config.training["epochs_done"] == 1
+
+
+@pytest.mark.parametrize(
+    ("lines", "changes", "message"),
+    [
+        ([{"prompt": [1], "response": [5] * 30}] * 9, {}, "is usable"),
+        ([{"prompt": [1], "response": [VOCAB, 2]}], {}, "another tokenizer"),
+        ([], {}, "no conversation"),
+        (counting_text(20), {"kind": "shared", "num_blocks": 0}, "nothing to train"),
+        (counting_text(20), {"max_tokens": 3}, "is usable"),
+    ],
+)
+def test_unusable_input(tmp_path, lines, changes, message):
+    data = write_lines(tmp_path / "bad.jsonl", lines)
+    with pytest.raises(ExplorerError, match=message):
+        train_heads(TinyBase(), options(tmp_path, data=data, **changes))
+    assert not (tmp_path / "heads").exists()
+
+
+def test_tokens_outside_the_draft_vocabulary_count_as_wrong():
+    heads = make("draft_vocab")
+    known, unknown = heads.token_map.tolist(), set(range(40)) - set(heads.token_map.tolist())
+    hidden = torch.randn(20, 16)
+    best = heads.propose(hidden, 1)[0][:, 0, 0]
+    # Row i's target for head 1 is token i + 1: first exactly head 1's guess, then never known.
+    right = torch.cat([torch.tensor([known[0]]), best[:-1]])
+    wrong = torch.full((20,), min(unknown))
+    starts = torch.tensor([0, 20])
+    rows = torch.arange(20)
+    assert head_accuracy(heads, HiddenCache(hidden, right, starts), rows)["top1"][0] == 1.0
+    assert head_accuracy(heads, HiddenCache(hidden, wrong, starts), rows)["top10"][0] == 0.0
+
+
+def test_learning_rate_rises_then_falls_to_zero():
+    factor = warmup_cosine(100, 0.1)
+    values = [factor(i) for i in range(101)]
+    assert values[0] == pytest.approx(0.1)
+    assert max(values) == values[10] == 1.0
+    assert values[100] == pytest.approx(0.0)
+    assert values[10:] == sorted(values[10:], reverse=True)

@@ -1,0 +1,117 @@
+import json
+
+import pytest
+
+from explorer.tracing.schema import Piece
+from explorer.ui.figures import lengths_figure, mask_figure, race_figure, tree_figure
+from explorer.ui.figures.base import plotly_text
+from explorer.ui.palette import LOOKS
+from explorer.ui.tree_layout import tidy
+from explorer.ui.view import step_view
+from tests.ui.fakes import SHAPES, FakeExplorer
+
+EVIL = '<img src=x onerror="alert(1)"> & $x$'
+
+
+@pytest.fixture(scope="module")
+def trace():
+    return FakeExplorer().trace()
+
+
+def nodes(figure, kind: str):
+    meaning = LOOKS[kind].meaning
+    return next((t for t in figure.data if t.name == meaning and t.mode == "markers+text"), None)
+
+
+def strings(value: object) -> list[str]:
+    """All strings in a figure's JSON."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        return [text for item in value.values() for text in strings(item)]
+    return [text for item in value for text in strings(item)] if isinstance(value, list) else []
+
+
+def test_a_node_for_every_row_and_one_for_the_bonus(trace):
+    for index, step in enumerate(trace.steps):
+        figure = tree_figure(step_view(trace, index))
+        for kind in ("root", "accepted", "rejected", "pruned"):
+            drawn = nodes(figure, kind)
+            assert (len(drawn.x) if drawn else 0) == step.verdicts.count(kind)
+        assert (nodes(figure, "bonus") is not None) == (step.bonus is not None)
+
+
+def test_verdicts_differ_in_shape_line_and_size_not_only_in_colour():
+    looks = list(LOOKS.values())
+    assert len({look.marker for look in looks}) == len(looks)
+    assert len({look.sign for look in looks}) == len(looks)
+    judged = [LOOKS[kind] for kind in ("accepted", "rejected", "pruned")]
+    assert len({look.dash for look in judged}) == len({look.width for look in judged}) == 3
+
+
+def test_selected_node_is_ringed(trace):
+    view = step_view(trace, 0)
+    plain, ringed = tree_figure(view), tree_figure(view, selected=1)
+    assert len(ringed.data) == len(plain.data) + 1
+    assert len(tree_figure(view, selected=999).data) == len(plain.data)
+
+
+def test_tidy_layout_has_a_line_for_each_leaf_and_no_two_nodes_in_one_place():
+    for shape in SHAPES:
+        place = tidy(shape.parents)
+        leaves = set(range(len(shape.parents))) - set(shape.parents)
+        assert place.height == len(leaves)
+        assert len(set(zip(place.columns, place.lines, strict=True))) == len(shape.parents)
+        assert place.columns == shape.depths
+    assert tidy([-1, *range(512)]).height == 1  # as deep as trees may be
+
+
+def test_mask_shows_prefix_ancestors_and_self(trace):
+    view = step_view(trace, 0)
+    cells = mask_figure(view).data[0].z
+    assert len(cells) == view.rows
+    for row, line in enumerate(cells):
+        seen = {column - 1 for column, cell in enumerate(line) if cell is not None}
+        assert seen == {-1, *view.ancestors(row)}
+
+
+def test_large_mask_does_not_name_every_column(trace):
+    view = step_view(trace, next(i for i, s in enumerate(trace.steps) if len(s.token_ids) == 65))
+    layout = mask_figure(view).layout
+    assert not layout.xaxis.ticktext
+    assert len(layout.yaxis.ticktext) == 65
+
+
+def test_lengths_and_race_hold_every_step(trace):
+    bars = lengths_figure(trace.steps, 3)
+    tokens = sum(sum(bar.y) for bar in bars.data)
+    assert tokens == len(trace.new_token_ids)
+    assert bars.layout.shapes[0].x0 < 4 < bars.layout.shapes[0].x1
+    lanes = race_figure(trace.steps, trace.plain).data
+    assert [lane.y[-1] for lane in lanes] == [len(trace.new_token_ids), len(trace.plain)]
+
+
+def test_figures_without_a_step():
+    assert lengths_figure([]).data[0].x == ()
+    assert race_figure([], []).data[0].y == (0,)
+
+
+def test_hostile_tokens_are_text_in_every_string_of_every_figure(trace):
+    evil = trace.model_copy(update={"pieces": {i: Piece(text=EVIL) for i in trace.pieces}})
+    view = step_view(evil, 1)
+    for figure in (tree_figure(view, 1), mask_figure(view)):
+        for text in strings(json.loads(figure.to_json())):
+            bare = text.replace("<b>", "").replace("</b>", "").replace("<br>", "")
+            assert "<" not in bare
+            assert "$" not in bare
+
+
+def test_plotly_text():
+    assert plotly_text("<b>&amp;$") == "&lt;b&gt;&amp;amp;&#36;"
+
+
+def test_figures_do_not_change_the_records(trace):
+    before = trace.model_dump_json()
+    view = step_view(trace, 1)
+    tree_figure(view), mask_figure(view), lengths_figure(trace.steps)
+    assert trace.model_dump_json() == before
