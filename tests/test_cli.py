@@ -345,16 +345,19 @@ def test_bench_hands_its_options_over(fake, capsys, monkeypatch, tmp_path):
     from explorer.analysis import bench as module
     from explorer.analysis import bench_report as reports
 
-    figures = reports.MethodFigures(
+    figures = reports.MethodFigures.model_construct(
         tokens=5, steps=3, seconds=0.03, tokens_per_second=166.7, tokens_per_step=1.67,
         step_ms=10.0, speedup=1.67, shares=None,
     )  # fmt: skip
-    category = reports.CategoryFigures(prompts=1, speedup=1.67, tokens_per_step=1.67)
-    report = reports.BenchReport(
+    category = reports.CategoryFigures.model_construct(
+        prompts=1, speedup=1.67, tokens_per_step=1.67
+    )
+    report = reports.BenchReport.model_construct(
         model="fake", heads="heads", backend="int4", device="cpu", main_method="medusa",
         max_new_tokens=5, prompts=1, identical_prompts=1, speedup=1.67,
         methods={"medusa": figures}, per_category={"all": category}, overhead=[],
         cost_curve=None, reference=None, plain_over_generate=None, races=[], sentence="It pays.",
+        spread=0.1,
     )  # fmt: skip
     seen = {}
 

@@ -23,7 +23,13 @@ from explorer.analysis.calibration_file import (
     save_calibration,
 )
 from explorer.analysis.cost_curve import WIDTHS, measure_cost_curve
-from explorer.analysis.joint_counts import count_paths, rank_rows, replayed_tokens_per_step
+from explorer.analysis.joint_counts import (
+    JointCounts,
+    count_paths,
+    rank_rows,
+    replayed_tokens_per_step,
+    visited_rows,
+)
 from explorer.analysis.rank_table import load_rank_table
 from explorer.analysis.tree_search import greedy_order, product_success
 from explorer.config import decode_settings
@@ -41,6 +47,7 @@ QUICK_WIDTHS = (2, 4, 8, 16, 32, 64)
 QUICK_CONTEXT = 128
 QUICK_ROUNDS = 3
 QUICK_REST_MS = 0.5  # draft, accept and commit, until a run has measured them
+SEARCH_ROUNDS = 3
 MOST_NODES = 127  # of a tree; the widest measured pass is one row more
 GUESSED_FIRST = (0.5, 0.34, 0.26, 0.2, 0.16)  # top-1 of heads 1, 2, … that nobody has measured
 GUESSED_DECAY = 0.35  # from one rank to the next
@@ -115,17 +122,32 @@ def auto_calibration(
 
 
 def _by_texts(key: Key, costs: Costs, texts: list[np.ndarray], basis: Basis) -> Calibration:
-    """The best tree by the rank rows of texts, each [positions, heads]."""
+    """The best tree by the rank rows of texts, each [positions, heads].
+
+    A tree's steps do not start at all positions alike, but behind what the last one accepted. So
+    the search is repeated on the positions that the tree found so far would visit, and the best
+    of the trees that came up is kept.
+    """
     joint = count_paths(texts, TOP_HEADS)
-    return choose(
-        key,
-        greedy_order(joint.success, MOST_NODES, len(joint.accuracy), TOP_HEADS),
-        costs,
-        joint.accuracy,
-        basis=basis,
-        positions=joint.positions,
-        tokens_per_step=lambda paths: replayed_tokens_per_step(texts, paths),
-    )
+
+    def search(counts: JointCounts) -> Calibration:
+        return choose(
+            key,
+            greedy_order(counts.success, MOST_NODES, len(joint.accuracy), TOP_HEADS),
+            costs,
+            joint.accuracy,
+            basis=basis,
+            positions=joint.positions,
+            tokens_per_step=lambda paths: replayed_tokens_per_step(texts, paths),
+        )
+
+    found = [search(joint)]
+    for _ in range(SEARCH_ROUNDS):
+        tree = found[-1].candidate_tree.paths
+        found.append(search(count_paths(visited_rows(texts, tree), TOP_HEADS)))
+    best = max(found, key=lambda calibration: calibration.expected_speedup)
+    joint_tokens = joint.tokens_per_step(best.candidate_tree.paths)
+    return best.model_copy(update={"joint_tokens_per_step": joint_tokens})
 
 
 def _by_guess(key: Key, costs: Costs, heads: int) -> Calibration:

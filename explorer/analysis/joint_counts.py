@@ -138,6 +138,17 @@ def replayed_steps(text: np.ndarray, tree: set[RankPath]) -> list[int]:
     return steps
 
 
+def visited_rows(texts: Iterable[np.ndarray], paths: Iterable[RankPath]) -> list[np.ndarray]:
+    """The rank rows at which the steps of a replay with the tree `paths` start, text by text."""
+    tree = set(map(tuple, paths))
+    visited = []
+    for text in texts:
+        steps = replayed_steps(text, tree)
+        starts = np.cumsum([0, *steps[:-1]]) if steps else []
+        visited.append(text[np.asarray(starts, dtype=int)])
+    return visited
+
+
 def accepted_depth(row: RankPath, tree: set[RankPath]) -> int:
     """How many drafts a step accepts at a position with this rank row."""
     depth = 0

@@ -156,21 +156,17 @@ def acceptance_by_depth(steps: Iterable[Step], trees: Sequence[TreeShape]) -> li
 
     A step reaches depth d when it accepts a node at depth d − 1 whose children were judged: it
     then either accepts one of them, or rejects them all, which is one first rejection. Nodes below
-    a rejected one were never judged and do not count.
+    a rejected one were never judged (their verdict is "pruned") and do not count.
     """
     accepted: dict[int, int] = {}
     rejected: dict[int, int] = {}
     deepest = 0
-    shapes = {index: (tree.parents, tree.depths) for index, tree in enumerate(trees)}
+    depths_of = [tree.depths for tree in trees]
     for step in steps:
-        parents, depths = shapes[step.tree]
+        depths = depths_of[step.tree]
         deepest = max(deepest, *depths)
         taken = {depths[i] for i, verdict in enumerate(step.verdicts) if verdict == "accepted"}
-        judged = {
-            depths[i]
-            for i, verdict in enumerate(step.verdicts)
-            if verdict == "rejected" and step.verdicts[parents[i]] in ("root", "accepted")
-        }
+        judged = {depths[i] for i, verdict in enumerate(step.verdicts) if verdict == "rejected"}
         for depth in taken:
             accepted[depth] = accepted.get(depth, 0) + 1
         for depth in judged - taken:

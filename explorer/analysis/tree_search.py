@@ -61,7 +61,7 @@ def greedy_order(success: Success, budget: int, max_depth: int, max_width: int) 
             if value > bound * (1 + 1e-9):
                 raise ValueError(f"path {path} succeeds more often than its own beginning")
             if value > 0:
-                heapq.heappush(heap, (-value if len(path)<2 else value, len(path), path))
+                heapq.heappush(heap, (-value, len(path), path))
 
     if max_depth > 0:
         offer((), 1.0)

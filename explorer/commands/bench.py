@@ -55,6 +55,11 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 def render(result: dict[str, Any]) -> str:
     """Tables of the methods, the categories, the step and C(n), and the verdict in words."""
     parts = [_methods(result), _categories(result), _overhead(result), _cost(result)]
+    if result["speedup"] is not None:
+        parts.append(
+            f"speedup {number(result['speedup'])}× ± {number(result.get('spread'))}, "
+            f"geometric mean over {result['prompts']} prompts"
+        )
     parts.append(f"{result['identical_prompts']} of {result['prompts']} texts identical to plain")
     if result["plain_over_generate"] is not None:
         reference = result["reference"]

@@ -36,9 +36,13 @@ class Console:
             self._streamed = True
             print(_printable(text, self._stdout), end="", file=self._stdout, flush=True)
 
-    def bar(self, total: int | None, unit: str) -> tqdm:
-        """A progress bar on stderr; silent where stderr is no terminal."""
-        return tqdm(total=total, unit=unit, file=sys.stderr, disable=None, leave=False)
+    def bar(self, total: int | None, unit: str, streams: bool = False) -> tqdm:
+        """A progress bar on stderr; silent where stderr is no terminal.
+
+        `streams`: text streams to stdout meanwhile, so on a terminal a bar would cut into it.
+        """
+        hidden = True if streams and self.interactive else None
+        return tqdm(total=total, unit=unit, file=sys.stderr, disable=hidden, leave=False)
 
     @contextmanager
     def share(self, name: str) -> Iterator[Callable[[str, float | None], None]]:

@@ -37,7 +37,7 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     trace_path = _writable(args.trace)
     explorer = load_explorer(args, console)
     builder, text = TraceBuilder(), _TextStream(console)
-    with console.bar(settings.max_new_tokens, " tokens") as bar:
+    with console.bar(settings.max_new_tokens, " tokens", streams=True) as bar:
         for event in explorer.decode(prompt, settings):
             builder.add(event)
             bar.update(text.add(event, builder))

@@ -50,6 +50,8 @@ def save_heads(heads: MedusaHeads, folder: str | Path) -> Path:
         text = json.dumps(heads.config.model_dump(mode="json"), indent=2, ensure_ascii=False)
         (folder / "config.json.part").write_text(text + "\n", encoding="utf-8")
         for name in ("model.safetensors", "config.json"):
+            # safetensors writes for the owner alone, and an image may run as another user.
+            (folder / f"{name}.part").chmod(0o644)
             os.replace(folder / f"{name}.part", folder / name)
     except (OSError, SafetensorError) as error:
         raise ExplorerError(

@@ -32,9 +32,9 @@ class Look:
 
 
 LOOKS = {
-    "root": Look(ROOT, "square", 11, "solid", 3.0, "■", "root: always emitted"),
+    "root": Look(ROOT, "square", 11, "solid", 3.0, "■", "root"),
     "accepted": Look(ACCEPTED, "circle", 12, "solid", 3.5, "●", "accepted"),
     "rejected": Look(REJECTED, "circle-open", 11, "dot", 1.8, "○", "rejected"),
     "pruned": Look(PRUNED, "diamond-open", 8, "dash", 1.1, "◇", "never reached"),
-    "bonus": Look(ROOT, "square-open", 11, "solid", 1.8, "□", "bonus: the next root"),
+    "bonus": Look(ROOT, "square-open", 11, "solid", 1.8, "□", "bonus"),
 }

@@ -61,25 +61,27 @@ def speedup(figures: RaceFigures | None, tokens: int, steps: int, plain_tokens: 
     """The large figure: how much faster (or slower) Medusa is, and how sure that is."""
     if figures is None or figures.speedup is None:
         return _speedup_html(
-            "", numbers.NONE, "", "speedup over plain decoding", "nothing measured yet"
+            "mx-none", numbers.NONE, "", "speedup over plain decoding", "nothing measured yet"
         )
     value = figures.speedup
-    words = _words(value, None if figures.estimate else figures.spread)
+    kind, words = _judged(value, None if figures.estimate else figures.spread)
     spread = "" if figures.spread is None else f"± {numbers.ratio(figures.spread)}"
     how = f"measured, {numbers.plural(tokens, 'token')}, {numbers.plural(steps, 'step')}"
     if figures.estimate:  # words, not a spread, say how little it is worth yet
         spread = ""
         how = f"estimate: only {numbers.plural(plain_tokens, 'plain token')} so far"
-    kind = "mx-slow" if value < SLOWER else ""
     return _speedup_html(kind, f"{numbers.ratio(value)}×", spread, words, how)
 
 
-def _words(value: float, spread: float | None) -> str:
+def _judged(value: float, spread: float | None) -> tuple[str, str]:
+    """The style and the words for a speedup; a gain within its spread is no gain to boast of."""
     if SLOWER <= value <= FASTER:
-        return "as fast as plain decoding"
-    words = "slower than plain decoding" if value < SLOWER else "faster than plain decoding"
+        return "mx-even", "as fast as plain decoding"
     unsure = spread is not None and abs(value - 1) < spread
-    return f"{words}, but within the spread" if unsure else words
+    doubt = ", but within the spread" if unsure else ""
+    if value < SLOWER:
+        return "mx-slow", f"slower than plain decoding{doubt}"
+    return "mx-even" if unsure else "", f"faster than plain decoding{doubt}"
 
 
 def _speedup_html(kind: str, figure: str, spread: str, words: str, how: str) -> str:

@@ -69,6 +69,7 @@ def serve(engine: Engine, limits: Limits, host: str | None, port: int | None) ->
         css_paths=STYLE_SHEETS,
         footer_links=[],
         share=False,
+        quiet=True,
         ssr_mode=False,
         pwa=False,
         run_history=False,
@@ -105,8 +106,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser().parse_args(argv)
     try:
         demo = serve(Engine(loader(args)), PUBLIC if args.public else PRIVATE, args.host, args.port)
-    except OSError as error:
-        print(f"app.py: {error}: choose another --host or --port.", file=sys.stderr)
+    except OSError:
+        where = f"{args.host or 'this machine'}, port {args.port or 'any'}"
+        print(
+            f"app.py: cannot listen on {where}: choose another --host or --port.", file=sys.stderr
+        )
         return 2
+    print(f"{TITLE} is at {demo.local_url}", flush=True)
     demo.block_thread()
     return 0

@@ -155,7 +155,11 @@ def _done(session: Session) -> str:
     run = session.run
     ours = [token for step in run.steps for token in step.emitted]
     theirs = [token.token_id for token in run.plain]
-    same = "Both lanes wrote the same tokens." if ours == theirs else "The lanes' texts differ."
+    same = (
+        "Both lanes wrote the same tokens."
+        if ours == theirs
+        else "The texts differ: `python -m explorer audit` tells why."
+    )
     if run.header and run.header.settings.temperature > 0:
         same = "With sampling, each lane draws its own text."
     return f"Done: {numbers.plural(len(ours), 'token')}. {same}"

@@ -91,12 +91,13 @@ def plain_step_ms(plain: Sequence[PlainToken]) -> float | None:
 
 
 def _heads_before(run: Run, index: int) -> Sequence[TopTokens]:
-    """What the heads predicted from the last position that was committed before the step."""
-    if index > 0:
-        positions = run.steps[index - 1].positions
-        return positions[-1].heads if positions else ()
-    position = run.header.prompt_position if run.header else None
-    return position.heads if position else ()
+    """What the heads predicted from the token before the root: that is where drafts come from."""
+    step = run.steps[index]
+    known = [*step.positions, *(run.steps[index - 1].positions if index else ())]
+    if run.header is not None and run.header.prompt_position is not None:
+        known.append(run.header.prompt_position)
+    before = step.context_length - 1
+    return next((position.heads for position in known if position.index == before), ())
 
 
 def _rule(run: Run) -> str:

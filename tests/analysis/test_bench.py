@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from explorer.analysis import bench as bench_module
+from explorer.analysis import reference as reference_module
 from explorer.analysis.bench import bench
 from explorer.analysis.bench_report import (
     MethodFigures,
@@ -44,6 +45,7 @@ def test_shares_by_hand():
 
 def test_geometric_mean():
     assert geometric_mean([2.0, 0.5]) == pytest.approx(1.0)
+    assert geometric_mean([9.0, 1.0]) == pytest.approx(3.0)
     assert geometric_mean([4.0, None]) == pytest.approx(4.0)
     assert geometric_mean([]) is None
 
@@ -131,6 +133,14 @@ def test_a_race_is_identical_only_if_all_tokens_are(make_trace, step, plain_toke
     assert found.laps[0]["verify"] == 30
     shorter = make_trace([1], trace.steps, plain=[plain_token(20.0)])
     assert not finished_race({}, 0, shorter).figures.identical
+
+
+def test_a_prompt_is_identical_only_if_every_method_says_so(make_trace, step, plain_token):
+    trace = make_trace([1], [step(verify=30.0)], plain=[plain_token(20.0)])
+    same = finished_race({}, 0, trace)
+    other = finished_race({}, 0, make_trace([1], trace.steps, plain=[plain_token(20.0)] * 2))
+    races = {"medusa": [same, same, other], "lookahead": [same, other, other]}
+    assert bench_module._identical(races) == 1
 
 
 def test_the_first_item_holds_the_prefill_and_is_not_timed():
@@ -245,6 +255,27 @@ def test_generate_and_plain_write_the_same_and_stop_alike():
     end = text.index(text[4]) + 1
     assert plain(stopping, ids, 20)[0] == text[:end]
     assert generate(stopping.model, ids, 20)[0] == text[:end]
+
+
+def test_the_reference_counts_passes_and_changes_who_goes_first(explorer, monkeypatch):
+    order = []
+
+    def fake(name, tokens, seconds):
+        def run(_, ids, max_new_tokens):
+            order.append(name)
+            return list(range(tokens)), seconds
+
+        return run
+
+    monkeypatch.setattr(reference_module, "plain", fake("plain", 11, 0.5))
+    monkeypatch.setattr(reference_module, "generate", fake("generate", 6, 0.5))
+    found = measure_reference(explorer, ["a", "b"], 16)
+    # the first token comes from the prefill: 2 · 10 and 2 · 5 passes in a second each
+    assert found.plain_tokens_per_second == pytest.approx(20)
+    assert found.generate_tokens_per_second == pytest.approx(10)
+    assert found.plain_over_generate == pytest.approx(2)
+    assert found.identical_prompts == 0
+    assert order[2:] == ["generate", "plain", "plain", "generate"]
 
 
 def test_generate_leaves_our_attention_in_place():

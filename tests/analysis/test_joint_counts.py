@@ -11,6 +11,7 @@ from explorer.analysis.joint_counts import (
     rank_rows,
     replayed_steps,
     replayed_tokens_per_step,
+    visited_rows,
 )
 from explorer.config import decode_settings
 from explorer.decoding.tree import parse_tree
@@ -60,6 +61,14 @@ def test_replay_by_hand():
     # t=0: both accepted, next 3; t=3: one (0,) as (0, 1) is not in the tree, next 5; t=5: (1,)
     # is not in the tree, next 6; t=6: none. Seven tokens in four steps.
     assert replayed_tokens_per_step([text], [(0,), (0, 0)]) == pytest.approx(7 / 4)
+
+
+def test_visited_rows_by_hand():
+    text = np.array([[0, 0], [9, 9], [8, 8], [0, 1], [7, 7], [1, 0], [6, 6]], dtype=np.int16)
+    empty = np.empty((0, 2), dtype=np.int16)
+    visited = visited_rows([text, empty], [(0,), (0, 0)])
+    assert visited[0].tolist() == [[0, 0], [0, 1], [1, 0], [6, 6]]
+    assert visited[1].shape == (0, 2)
 
 
 def test_accepted_depth_needs_the_whole_path():

@@ -60,6 +60,15 @@ class Explore:
             timeout,
         )
 
+    def wait_for_lane(self, text: str) -> None:
+        """Wait until the Medusa lane holds a text (and perhaps an end mark)."""
+        self._wait(
+            "text => document.querySelector('#mx-medusa-text')?.textContent.trim()"
+            ".replace(/end$/, '') === text",
+            text,
+            RUN_MS,
+        )
+
     def wait_for_step(self, number: int) -> None:
         """Wait until a step (1-based) is on view, its tree drawn."""
         self._wait(

@@ -11,9 +11,9 @@ from explorer.ui.view import StepView
 
 LABEL_LIMIT = 9
 CHARACTER = 0.61  # width of a monospaced character over its height
-LEAST_HEIGHT = 300
+HEIGHT = 300  # of a mask that need not scroll
+LEAST_CELL, MOST_CELL = 13, 36  # pixels
 MOST_NAMED_COLUMNS = 24  # more would overlap: the hover text names them
-LABEL_PIXELS = 84
 CODES = {"prefix": 0, "root": 1, "accepted": 2, "rejected": 3, "pruned": 4}
 PREFIX_COLOUR = NEUTRAL.format(0.55)
 
@@ -31,10 +31,9 @@ def mask_figure(view: StepView) -> go.Figure:
         for column in view.ancestors(row):
             cells[row][column + 1] = CODES[view.step.verdicts[row]]
             hover[row][column + 1] = _hover(view, row, column)
-    cell = 24 if n <= 12 else 15
     return go.Figure(
         [_heatmap(cells, hover)],
-        _layout(view, height=max(LEAST_HEIGHT, n * cell + LABEL_PIXELS), font=11 if n <= 24 else 9),
+        _layout(view, font=11 if n <= MOST_NAMED_COLUMNS else 9),
     )
 
 
@@ -77,7 +76,7 @@ def _position(view: StepView, row: int) -> int:
     return view.step.context_length + view.depths[row]
 
 
-def _layout(view: StepView, height: int, font: int) -> dict:
+def _layout(view: StepView, font: int) -> dict:
     n = view.rows
     labels = [
         f"{LOOKS[view.step.verdicts[row]].sign} {plotly_text(view.label(row, LABEL_LIMIT))}"
@@ -93,8 +92,9 @@ def _layout(view: StepView, height: int, font: int) -> dict:
     named = n <= MOST_NAMED_COLUMNS
     side = round(12 + font * CHARACTER * (LABEL_LIMIT + 2))
     top = round(10 + font * CHARACTER * max(LABEL_LIMIT + 2, len(prefix))) if named else 8
+    fitting = (HEIGHT - top) // n  # few rows share the height, many grow beyond it
     return layout(
-        height,
+        top + n * max(LEAST_CELL, min(MOST_CELL, fitting)),
         margin={"l": side, "r": 8, "t": top, "b": 6},
         plot_bgcolor=NEUTRAL.format(0.08),
         xaxis=axis(
@@ -105,8 +105,6 @@ def _layout(view: StepView, height: int, font: int) -> dict:
             range=[-0.5, n + 0.5],
             **ticks,
         ),
-        yaxis=axis(
-            tickvals=list(range(n)), ticktext=labels, range=[max(n, 6) - 0.5, -0.5], **ticks
-        ),
+        yaxis=axis(tickvals=list(range(n)), ticktext=labels, range=[n - 0.5, -0.5], **ticks),
         hovermode="closest",
     )
