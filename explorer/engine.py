@@ -53,6 +53,11 @@ class Explorer:
         """Model, backend and device in a few words."""
         return f"{self.model.name} · {self.model.backend} · {self.model.device.type.upper()}"
 
+    @property
+    def method(self) -> str:
+        """The speculative method that this model can run; "plain" without heads."""
+        return "medusa" if self.heads else PLAIN
+
     def tree_for(self, settings: DecodeSettings) -> Tree:
         """The tree that the settings ask for. Raises ExplorerError if it does not fit the heads."""
         if settings.method == PLAIN:
@@ -191,25 +196,17 @@ def load(
     if source is None:
         return Explorer(base, None, None, notes=[*base.notes, "No heads: plain decoding only."])
     tell("Loading the heads", None)
-    loaded = _heads_for(base, source)
+    loaded = load_heads(
+        source,
+        device=base.device,
+        lm_head_weight=base.lm_head.weight,
+        hidden_size=base.hidden_size,
+        vocab_size=base.vocab_size,
+    )
     folder = source if Path(source).is_dir() else None
     calibration = auto_calibration(base, loaded, folder, progress)
     notes = [*base.notes, calibration.sentence]
     return Explorer(base, loaded, _short(source), calibration.candidate_tree, notes)
-
-
-def _heads_for(base: BaseModel, source: str) -> MedusaHeads:
-    heads = load_heads(source, device=base.device)
-    fits = heads.config.hidden_size == base.hidden_size
-    if not fits or heads.config.vocab_size > base.vocab_size:
-        raise ExplorerError(
-            f"The heads at {source} were made for hidden size {heads.config.hidden_size} and "
-            f"{heads.config.vocab_size} tokens, and {base.name} has {base.hidden_size} and "
-            f"{base.vocab_size}: choose heads that were made for this model."
-        )
-    if heads.config.kind == "shared":
-        heads.use_lm_head(base.lm_head.weight)
-    return heads
 
 
 def _short(source: str) -> str:

@@ -157,7 +157,7 @@ def choose(
     paths = choice.tree.paths
     success = {scored.path: scored.success for scored in order}
     return Calibration(
-        created=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         key=key,
         basis=basis,
         positions=positions,

@@ -7,7 +7,7 @@ row's 49,152 logits is its best five and the figures of the tokens in question.
 from __future__ import annotations
 
 import time
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 import torch
 
@@ -61,7 +61,7 @@ class Recorder:
             index = len(header["prompt_ids"]) - 1
             position = self._positions(prefilled.hidden, [index], [self._last_choice])[0]
         record = Header(
-            created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
             prompt_position=position,
             prefill_ms=prefilled.seconds * 1000,
             num_heads=self._heads.config.num_heads if self._heads else 0,

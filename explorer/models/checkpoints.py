@@ -31,7 +31,7 @@ from torch import Tensor
 
 from explorer.errors import ExplorerError
 from explorer.models.heads import HeadsConfig, MedusaHeads
-from explorer.models.hub import fetch_heads
+from explorer.models.hub import heads_folder
 
 HEAD_FILES = ("model.safetensors", "medusa_lm_head.safetensors", "medusa_lm_head.pt")
 _PUBLIC_KEY = re.compile(r"^(?:medusa_head\.)?(\d+)\.(\d+)\.(linear\.weight|linear\.bias|weight)$")
@@ -77,7 +77,7 @@ def load_heads(
     hidden_size and vocab_size, where given, are the base model's, and heads that do not match are
     refused.
     """
-    folder = fetch_heads(folder_or_repo_id)
+    folder = heads_folder(folder_or_repo_id)
     raw = _read_config(folder)
     path = _weights_file(folder, raw)
     tensors = _read_tensors(path)

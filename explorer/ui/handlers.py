@@ -148,6 +148,8 @@ class Handlers:
         turns: Turns | None = None
         try:
             if not session.ticket.cancel.is_set():
+                # A model without heads still decodes: then both lanes are plain.
+                settings = settings.model_copy(update={"method": self.engine.racer.method})
                 turns = self.engine.race(session.ticket, prompt, settings)
                 yield from self._stream(session, turns)
             session.phase = "stopped" if session.ticket.cancel.is_set() else "done"

@@ -17,6 +17,7 @@ from explorer.ui.session import Session
 from explorer.ui.view import StepView, step_view
 
 Update = dict[Any, Any]
+SPECULATIVE = {"medusa": "Medusa", "plain": "Plain again (no heads are loaded)"}
 READY = "Ready. Write a prompt or pick an example, then press Run."
 
 
@@ -27,7 +28,7 @@ def lanes(page: Page, session: Session) -> Update:
     tokens = sum(len(step.emitted) for step in run.steps)
     per_step = f"{numbers.ratio(figures.tokens_per_step)} tokens per step"
     return {
-        page.medusa_head: panels.lane_head("Medusa", figures.medusa_tps, per_step),
+        page.medusa_head: panels.lane_head(_lane_name(session), figures.medusa_tps, per_step),
         page.medusa_text: medusa_lane(run, session.shown_step()),
         page.plain_head: panels.lane_head(
             "Plain", figures.plain_tps, "1 token per step" if run.plain else ""
@@ -35,6 +36,11 @@ def lanes(page: Page, session: Session) -> Update:
         page.plain_text: plain_lane(run),
         page.speedup: panels.speedup(figures, tokens, len(run.steps), len(run.plain)),
     }
+
+
+def _lane_name(session: Session) -> str:
+    header = session.run.header
+    return SPECULATIVE[header.settings.method if header else "medusa"]
 
 
 def overview(page: Page, session: Session) -> Update:

@@ -10,7 +10,7 @@ from explorer.analysis import calibration as cal
 from explorer.analysis import calibration_file as files
 from explorer.analysis.calibration_file import Costs, Key, choose
 from explorer.analysis.cost_curve import CostCurve
-from explorer.analysis.joint_counts import count_paths, replayed_tokens_per_step
+from explorer.analysis.joint_counts import count_paths
 from explorer.analysis.rank_table import RankTable, save_rank_table
 from explorer.analysis.tree_search import greedy_order, product_success
 from explorer.errors import ExplorerError
@@ -98,17 +98,22 @@ def test_joint_and_product_predictions_stand_side_by_side():
     assert found.positions == 1000
 
 
-def test_the_tree_is_made_for_the_positions_that_its_steps_start_from():
-    # Over all positions rank 1 is right most often, but only where no step with (0,) ever starts.
-    text = np.array([[0, -1], [1, -1], [0, -1], [1, -1], [1, -1]] * 40, dtype=np.int16)
-    assert count_paths([text], 16).accuracy[0][:2] == [0.4, 0.6]
-    dear = Costs([curve(0.6)], 0, 0)
-    found = cal._by_texts(KEY, dear, [text], "prompts")
-    alone = {path: replayed_tokens_per_step([text], [path]) for path in [(0,), (1,)]}
-    assert found.expected_tokens_per_step == pytest.approx(max(alone.values()))
-    assert found.joint_tokens_per_step == pytest.approx(
-        1 + count_paths([text], 16).success(tuple(found.tree[0]))
+def test_the_tree_is_made_for_the_positions_that_its_steps_start_from(monkeypatch):
+    # Over all positions (1, 1) is right more often than (0, 0), but steps seldom start there.
+    cycle = [[0, 0], [1, 1], [-1, -1], [1, 1], [-1, -1], [1, 0], [-1, 1], [-1, 0]]
+    texts = [np.array(cycle * 20, dtype=np.int16)]
+    three = CostCurve(  # four rows are nearly free, a fifth was not measured
+        context_length=9, rounds=1, one_row_ms=9, rows=[1, 4], milliseconds=[9, 9], ratios=[1, 1]
     )
+    found = cal._by_texts(KEY, Costs([three], 0, 0), texts, "prompts")
+    assert found.tree == [[0], [1], [0, 0]]
+    assert found.expected_tokens_per_step == pytest.approx(2.0)
+    paths = [tuple(path) for path in found.tree]
+    assert found.joint_tokens_per_step == count_paths(texts, 16).tokens_per_step(paths)
+    monkeypatch.setattr(cal, "SEARCH_ROUNDS", 0)
+    once = cal._by_texts(KEY, Costs([three], 0, 0), texts, "prompts")
+    assert once.tree == [[0], [1], [1, 1]]
+    assert once.expected_tokens_per_step == pytest.approx(1.6)
 
 
 def test_file_round_trip(own_cache):

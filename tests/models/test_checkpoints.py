@@ -230,8 +230,8 @@ def test_hub_errors_are_one_sentence(monkeypatch):
         raise httpx.ConnectError("no route")
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", offline)
-    with pytest.raises(ExplorerError, match="does not answer"):
-        hub.fetch_heads("owner/heads")
+    with pytest.raises(ExplorerError, match="cannot be reached"):
+        hub.heads_folder("owner/heads")
 
 
 def test_a_full_disk(tmp_path):

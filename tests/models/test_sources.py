@@ -10,7 +10,7 @@ from importlib import metadata
 import pytest
 
 from explorer.errors import ExplorerError
-from explorer.models import hub_files, sources, wheel
+from explorer.models import hub, sources, wheel
 from explorer.models.presets import DEFAULT, model_options
 
 CONTENT = b"GGUF" + os.urandom(3 * 2**20)
@@ -24,9 +24,9 @@ def cache(tmp_path, monkeypatch):
     folder = tmp_path / "cache"
     monkeypatch.setenv(sources.CACHE_VARIABLE, str(folder))
     monkeypatch.setattr(wheel, "installed_file", lambda *_: None)
-    monkeypatch.setattr(hub_files, "cached", lambda *_: None)
+    monkeypatch.setattr(hub, "cached", lambda *_: None)
     monkeypatch.setattr(wheel, "_pip_download", _no_pip)
-    monkeypatch.setattr(hub_files, "download", _no_hub)
+    monkeypatch.setattr(hub, "download", _no_hub)
     return folder
 
 
@@ -53,7 +53,7 @@ def hub_gives(monkeypatch, content):
         path.write_bytes(content)
         return path
 
-    monkeypatch.setattr(hub_files, "download", download)
+    monkeypatch.setattr(hub, "download", download)
 
 
 def leftovers(folder):
@@ -95,7 +95,7 @@ def test_hub_is_the_last_source(cache, monkeypatch):
 def test_hub_clients_own_cache_needs_no_copy(cache, tmp_path, monkeypatch):
     cached = tmp_path / "blob"
     cached.write_bytes(CONTENT)
-    monkeypatch.setattr(hub_files, "cached", lambda *_: cached)
+    monkeypatch.setattr(hub, "cached", lambda *_: cached)
     assert sources.checked_gguf(PRESET) == cached
 
 
@@ -251,7 +251,7 @@ def test_gguf_of_a_hub_repository(tmp_path, monkeypatch):
         (tmp_path / "model.gguf").write_bytes(CONTENT)
         return tmp_path / "model.gguf"
 
-    monkeypatch.setattr(hub_files, "download", download)
+    monkeypatch.setattr(hub, "download", download)
     found = sources.find_weights(model_options(model="owner/repo:sub/model.gguf"))
     assert found == sources.Weights(gguf=tmp_path / "model.gguf")
 
@@ -285,7 +285,7 @@ def test_full_disk_while_the_hub_is_read(monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(hub_files, "download", full)
+    monkeypatch.setattr(hub, "download", full)
     with pytest.raises(ExplorerError, match="HF_HOME"):
         sources.find_weights(model_options(model="owner/repo:model.gguf"))
 
@@ -305,4 +305,4 @@ def test_hub_errors_are_sentences(monkeypatch):
 
         monkeypatch.setattr(huggingface_hub, "hf_hub_download", fail)
         with pytest.raises(ExplorerError, match=hint):
-            hub_files.download("owner/repo", "model.gguf")
+            hub.download("owner/repo", "model.gguf")

@@ -94,6 +94,7 @@ class FakeExplorer:
     """Decodes `text`, or the prompt itself if that is hostile; a step waits `pace` seconds."""
 
     description = "SmolLM2-135M · int4 · CPU"
+    method = "medusa"
     notes = ("Runs on 2 threads.", "int4 is the fastest backend on this machine.")
 
     def __init__(self, text: str = TEXT, pace: float = 0.0, shapes: Sequence[int] = (1, 2, 3, 1)):
