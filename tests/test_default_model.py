@@ -162,3 +162,14 @@ def test_cancel_ends_both_lanes(lab):
     trace = builder.trace()
     assert len(trace.steps) < 8
     assert len(trace.plain) < 12
+
+
+def test_a_plain_run_tells_the_heads_predictions_too(lab):
+    builder = TraceBuilder()
+    for event in lab.decode(PROMPTS[2], DecodeSettings(method="plain", max_new_tokens=6)):
+        builder.add(event)
+    trace = builder.trace()
+    told = [trace.header.prompt_position, *(p for step in trace.steps for p in step.positions)]
+    first = len(trace.header.prompt_ids) - 1
+    assert [position.index for position in told] == list(range(first, first + len(trace.steps)))
+    assert [position.base_choice for position in told] == trace.new_token_ids

@@ -52,6 +52,8 @@ class Recorder:
         self._root = (1.0, 0)  # probability and rank of the coming root
         self._last_choice = 0  # the base model's first choice where the coming root was chosen
         self._chosen_before = 0  # the same for the root of the step under way
+        self._last_hidden: torch.Tensor | None = None  # [1, H] that chose the coming root
+        self._hidden_before: torch.Tensor | None = None
 
     def start(self, prefilled: Prefilled, header: dict) -> RunStarted:
         """The run's header: `header` holds the fields that only the engine knows."""
@@ -72,10 +74,10 @@ class Recorder:
     def step(self, result: StepResult) -> StepRecorded:
         """One step, with the pieces and trees that were not told before."""
         begin = time.perf_counter()
-        self._chosen_before = self._last_choice
+        self._chosen_before, self._hidden_before = self._last_choice, self._last_hidden
         tree, trees = self._tree_index(result.draft.tree)
         rows = self._rows(result)
-        positions = self._step_positions(result, rows["choices"])
+        positions = self._step_positions(result)
         milliseconds = {name: seconds * 1000 for name, seconds in result.laps.items()}
         new = self._new_pieces(
             [*rows["token_ids"], *(t for t in rows["choices"] if t >= 0)],
@@ -125,6 +127,7 @@ class Recorder:
         best = top_columns(result.logits, min(TOP_BASE, probs.shape[1]))
         own, ranks = _figures_of_nodes(tree, draft.tokens, result.logits, probs)
         last = result.verdict.path[-1]
+        self._last_hidden = result.hidden[last : last + 1]
         self.remember_root(result.logits[last], result.verdict.bonus, probs[last])
         return rows | {
             "base_probs": [root_prob, *rounded(own)],
@@ -153,7 +156,7 @@ class Recorder:
         """Probability of the coming root."""
         return self._root[0]
 
-    def _step_positions(self, result: StepResult, choices: list[int]) -> list[Position]:
+    def _step_positions(self, result: StepResult) -> list[Position]:
         """The position that chose the root, told by the draft; then the accepted rows but the last.
 
         The last accepted row's predictions are the next step's draft, and are told with it. So
@@ -162,15 +165,15 @@ class Recorder:
         if self._heads is None:
             return []
         positions = []
-        if result.draft.heads is not None and self._steps > 0:  # the first is in the header
+        before = result.context_length - 1
+        if self._steps == 0:
+            pass  # the header has told the last prompt position
+        elif result.draft.heads is not None:
             ids, probs = result.draft.heads
-            positions.append(
-                Position(
-                    index=result.context_length - 1,
-                    base_choice=self._chosen_before,
-                    heads=_top_tokens(ids[:, :TOP_HEADS], probs[:, :TOP_HEADS]),
-                )
-            )
+            top = _top_tokens(ids[:, :TOP_HEADS], probs[:, :TOP_HEADS])
+            positions.append(Position(index=before, base_choice=self._chosen_before, heads=top))
+        else:  # a step that drafted nothing
+            positions += self._positions(self._hidden_before, [before], [self._chosen_before])
         if result.verdict is not None and len(result.verdict.path) > 1:
             rows = result.verdict.path[:-1]
             indices = [result.context_length + depth for depth in range(len(rows))]
