@@ -68,12 +68,9 @@ def bench(
         raise ExplorerError("A benchmark needs at least one prompt.")
     tell = progress or (lambda text, share: None)
     racing = [method for method in dict.fromkeys(methods) if method != PLAIN]
-    settings = {
-        method: decode_settings(method=method, tree=tree, max_new_tokens=max_new_tokens)
-        for method in racing or [PLAIN]
-    }
-    races = _races(explorer, prompts, settings, tell, cancel)
     main = racing[0] if racing else None
+    races = _races(explorer, prompts, _settings(racing, tree, max_new_tokens), tell, cancel)
+    mains = [race.figures for race in races[main]] if main else []
     side = [] if _cancelled(cancel) else [record["prompt"] for record in prompts[:SIDE_PROMPTS]]
     tell("where the time of a step goes", 0.8)
     figures = _methods(races, racing, _plain_shares(explorer, side))
@@ -89,9 +86,9 @@ def bench(
         prompts=len(races[main or PLAIN]),
         identical_prompts=_identical(races),
         speedup=figures[main].speedup if main else None,
-        spread=geometric_spread(race.figures.speedup for race in races[main]) if main else None,
+        spread=geometric_spread(race.speedup for race in mains),
         methods=figures,
-        per_category=categories([race.figures for race in races[main]]) if main else {},
+        per_category=categories(mains),
         overhead=overhead,
         cost_curve=curve,
         reference=compared,
@@ -99,6 +96,14 @@ def bench(
         races=[race.figures for group in races.values() for race in group],
         sentence=verdict_sentence(main, figures),
     )
+
+
+def _settings(racing: Sequence[str], tree: str, max_new_tokens: int) -> dict[str, DecodeSettings]:
+    """Greedy settings of every method that races plain; plain races itself if there is none."""
+    return {
+        method: decode_settings(method=method, tree=tree, max_new_tokens=max_new_tokens)
+        for method in racing or [PLAIN]
+    }
 
 
 def _cancelled(cancel: threading.Event | None) -> bool:

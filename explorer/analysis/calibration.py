@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 CONTEXTS = (128, 512)  # tokens
 QUICK_WIDTHS = (2, 4, 8, 16, 32, 64)
 QUICK_CONTEXT = 128
-QUICK_ROUNDS = 3
+QUICK_ROUNDS = 5
 QUICK_REST_MS = 0.5  # draft, accept and commit, until a run has measured them
 SEARCH_ROUNDS = 3
 MOST_NODES = 127  # of a tree; the widest measured pass is one row more

@@ -99,21 +99,20 @@ def test_joint_and_product_predictions_stand_side_by_side():
 
 
 def test_the_tree_is_made_for_the_positions_that_its_steps_start_from(monkeypatch):
-    # Over all positions (1, 1) is right more often than (0, 0), but steps seldom start there.
-    cycle = [[0, 0], [1, 1], [-1, -1], [1, 1], [-1, -1], [1, 0], [-1, 1], [-1, 0]]
+    # (0, 0), (1, 0) and (1, 1) are right equally often, but steps start where (1, 0) is.
+    cycle = [[-1, 0], [1, 0], [1, 1], [-1, 1], [-1, -1], [0, -1], [0, 0], [-1, 1]]
     texts = [np.array(cycle * 20, dtype=np.int16)]
     three = CostCurve(  # four rows are nearly free, a fifth was not measured
         context_length=9, rounds=1, one_row_ms=9, rows=[1, 4], milliseconds=[9, 9], ratios=[1, 1]
     )
     found = cal._by_texts(KEY, Costs([three], 0, 0), texts, "prompts")
-    assert found.tree == [[0], [1], [0, 0]]
-    assert found.expected_tokens_per_step == pytest.approx(2.0)
+    assert found.tree == [[0], [1], [1, 0]]
+    assert found.expected_tokens_per_step == pytest.approx(1.6)
     paths = [tuple(path) for path in found.tree]
     assert found.joint_tokens_per_step == count_paths(texts, 16).tokens_per_step(paths)
     monkeypatch.setattr(cal, "SEARCH_ROUNDS", 0)
     once = cal._by_texts(KEY, Costs([three], 0, 0), texts, "prompts")
-    assert once.tree == [[0], [1], [1, 1]]
-    assert once.expected_tokens_per_step == pytest.approx(1.6)
+    assert once.expected_tokens_per_step == pytest.approx(4 / 3)
 
 
 def test_file_round_trip(own_cache):
