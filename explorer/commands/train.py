@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from explorer.commands.console import Console, table
 from explorer.commands.options import load_explorer
 from explorer.errors import ExplorerError
+
+if TYPE_CHECKING:
+    from explorer.models.base import BaseModel
+    from explorer.training.options import TrainOptions
 
 EXAMPLE = "python -m explorer train --data selfdistill.jsonl.gz --out heads --num-heads 4"
 
@@ -44,7 +48,22 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         result = train_heads(explorer.model, options, progress)
     finally:
         progress.close()
+    console.say("measuring which predictions are right on the held-out text")
+    _save_rank_table(explorer.model, options)
     return result.model_dump(mode="json")
+
+
+def _save_rank_table(model: BaseModel, options: TrainOptions) -> None:
+    """Put beside the heads what the search for the best tree needs to know of them."""
+    from explorer.analysis.rank_table import measure_rank_table, save_rank_table
+    from explorer.models.checkpoints import load_heads
+    from explorer.training.medusa1 import split_data
+
+    conversations, _, held = split_data(options, model.vocab_size)
+    texts = [(conversations[i].prompt, conversations[i].response) for i in held]
+    heads = load_heads(options.out, device=model.device, lm_head_weight=model.lm_head.weight)
+    table = measure_rank_table(model, heads, texts, f"{len(held)} held-out training conversations")
+    save_rank_table(table, options.out)
 
 
 def train_options(args: argparse.Namespace) -> Any:

@@ -53,8 +53,7 @@ def train_heads(
             "choose at least one block or another kind."
         )
     vocab_size = model.lm_head_weight().shape[0]
-    conversations = _usable(read_conversations(options.data, vocab_size), options)
-    train, held = split_holdout(conversations, options.holdout, options.seed)
+    conversations, train, held = split_data(options, vocab_size)
     heads, coverage, past = _starting_heads(model, options, [conversations[i] for i in train])
     cache = hidden_cache(model, conversations, options.cache_folder, progress)
     train_rows, held_rows = cache.rows_of(train), cache.rows_of(held)
@@ -82,6 +81,17 @@ def train_heads(
         seconds=seconds,
         history=run.history,
     )
+
+
+def split_data(
+    options: TrainOptions, vocab_size: int
+) -> tuple[list[Conversation], list[int], list[int]]:
+    """The usable conversations of the data, and the indices of those trained on and held out.
+
+    The same options give the same split. Raises ExplorerError for unusable data.
+    """
+    conversations = _usable(read_conversations(options.data, vocab_size), options)
+    return conversations, *split_holdout(conversations, options.holdout, options.seed)
 
 
 def _recipe(options: TrainOptions) -> dict[str, Any]:
