@@ -134,7 +134,7 @@ class MedusaHeads(nn.Module):
 
     def features(self, hidden: Tensor) -> Tensor:
         """What the projections read: [m, H] -> [K, m, H], after the residual blocks."""
-        x = hidden.to(self.block_weight.dtype).expand(self.config.num_heads, *hidden.shape)
+        x = hidden.to(self.block_weight).expand(self.config.num_heads, *hidden.shape)
         for b in range(self.config.num_blocks):
             weight, bias = self.block_weight[:, b], self.block_bias[:, b, None]
             x = x + F.silu(torch.baddbmm(bias, x, weight.transpose(1, 2)))

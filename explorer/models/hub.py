@@ -43,19 +43,11 @@ def download(repo: str, filename: str, folder: Path | None = None) -> Path:
     import huggingface_hub
 
     with hub_errors(repo, filename), _quiet_log():
-        try:
-            return Path(
-                huggingface_hub.hf_hub_download(
-                    repo, filename, local_dir=folder, etag_timeout=_TIMEOUT_SECONDS
-                )
+        return Path(
+            huggingface_hub.hf_hub_download(
+                repo, filename, local_dir=folder, etag_timeout=_TIMEOUT_SECONDS
             )
-        except OSError:
-            raise  # a full disk, or one of the Hub's own errors, told apart by `hub_errors`
-        except Exception as error:  # whatever breaks a transfer: sockets, TLS, the xet client
-            raise ExplorerError(
-                f"The download of '{repo}:{filename}' broke off ({error!r:.200}): try again, or "
-                "give a local file."
-            ) from error
+        )
 
 
 def heads_folder(folder_or_repo_id: str | Path) -> Path:
@@ -85,7 +77,6 @@ def heads_folder(folder_or_repo_id: str | Path) -> Path:
 @contextmanager
 def hub_errors(repo: str, filename: str | None = None) -> Iterator[None]:
     """Turn what the Hub client raises into one clear sentence (ExplorerError)."""
-    import httpx
     from huggingface_hub import errors
 
     what = f"{repo}:{filename}" if filename else repo
@@ -116,9 +107,11 @@ def hub_errors(repo: str, filename: str | None = None) -> Iterator[None]:
             f"'{what}' could not be had from the Hub ({reason:.200}): try again later, or give a "
             "local file or folder."
         ) from error
-    except httpx.HTTPError as error:
+    except OSError:
+        raise  # a full disk
+    except Exception as error:  # whatever breaks a transfer: sockets, TLS, the xet client
         raise ExplorerError(
-            f"The Hub cannot be reached for '{what}': connect to the network, or give a local "
+            f"The download of '{what}' broke off ({error!r:.200}): try again, or give a local "
             "file or folder."
         ) from error
 

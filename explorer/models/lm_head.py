@@ -97,9 +97,12 @@ def rows_of_weight(weight: torch.Tensor) -> Callable[[torch.Tensor], torch.Tenso
     return lambda ids: weight[ids].float()
 
 
-def rows_of_codes(codes: Codes) -> Callable[[torch.Tensor], torch.Tensor]:
+def rows_of_codes(
+    codes: Codes, device: torch.device | str = "cpu"
+) -> Callable[[torch.Tensor], torch.Tensor]:
     """`exact_rows` from the 8-bit codes themselves, without the rounding of a bf16 copy."""
-    code, scale = torch.from_numpy(codes.codes), torch.from_numpy(codes.scale)
+    code = torch.from_numpy(codes.codes).to(device)
+    scale = torch.from_numpy(codes.scale).to(device)
 
     def rows(ids: torch.Tensor) -> torch.Tensor:
         grouped = code[ids].view(ids.numel(), -1, GROUP).float()

@@ -136,14 +136,17 @@ def make_lm_head(network, file: GGUFFile | None = None) -> LMHead:
     output = network.get_output_embeddings()
     config = network.config.get_text_config()
     codes = file.lm_head_codes() if file else None
+    if codes is None:
+        exact_rows = rows_of_weight(output.weight)
+    else:
+        exact_rows = rows_of_codes(codes, output.weight.device)
     divisor = getattr(config, "logits_scaling", None) or 1.0  # Granite
-    scale = getattr(config, "logit_scale", None) or 1.0 / divisor  # Cohere
     return LMHead(
         output.weight,
-        rows_of_codes(codes) if codes is not None else rows_of_weight(output.weight),
+        exact_rows,
         bias=getattr(output, "bias", None),
         softcap=getattr(config, "final_logit_softcapping", None),
-        scale=scale,
+        scale=getattr(config, "logit_scale", None) or 1.0 / divisor,  # Cohere
     )
 
 

@@ -13,10 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import sync_playwright
 
 from tests.browser.explore import Explore
-
-sync_api = pytest.importorskip("playwright.sync_api")
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACES = ("/usr/bin/chromium", "chromium", "chromium-browser", "google-chrome")
@@ -25,12 +24,9 @@ START_SECONDS = 60
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator:
-    with sync_api.sync_playwright() as playwright:
+    with sync_playwright() as playwright:
         arguments = ["--no-sandbox"] if os.name == "posix" and os.geteuid() == 0 else []
-        try:
-            browser = playwright.chromium.launch(executable_path=_chromium(), args=arguments)
-        except sync_api.Error as error:
-            pytest.skip(f"no Chromium: {error.message.splitlines()[0]}")
+        browser = playwright.chromium.launch(executable_path=_chromium(), args=arguments)
         yield browser
         browser.close()
 

@@ -1,8 +1,10 @@
 import json
 import pickle
 
+import huggingface_hub
 import pytest
 import torch
+from huggingface_hub.errors import LocalEntryNotFoundError
 from safetensors.torch import save_file
 
 from explorer.errors import ExplorerError
@@ -222,15 +224,16 @@ def test_places_without_heads(tmp_path):
         load_heads("../../etc/passwd")
 
 
-def test_hub_errors_are_one_sentence(monkeypatch):
-    import httpx
-    import huggingface_hub
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [(LocalEntryNotFoundError("no route"), "cannot be reached"), (ValueError("TLS"), "broke off")],
+)
+def test_hub_errors_are_one_sentence(monkeypatch, raised, said):
+    def fails(*_, **__):
+        raise raised
 
-    def offline(*_, **__):
-        raise httpx.ConnectError("no route")
-
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", offline)
-    with pytest.raises(ExplorerError, match="cannot be reached"):
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", fails)
+    with pytest.raises(ExplorerError, match=said):
         hub.heads_folder("owner/heads")
 
 
