@@ -92,6 +92,7 @@ class Explorer:
                 else:
                     event = recorder.step(item)
             yield event
+        yield from self._rest(recorder)
 
     def race(
         self, prompt: str, settings: DecodeSettings, cancel: threading.Event | None = None
@@ -113,6 +114,13 @@ class Explorer:
                     event = recorder.start(item, self._header(prompt, ids, settings))
                 else:
                     event = recorder.step(item)
+            yield event
+        yield from self._rest(recorder)
+
+    def _rest(self, recorder: Recorder) -> Iterator[Event]:
+        with self._turn:
+            event = recorder.finish()
+        if event is not None:
             yield event
 
     def _lane(

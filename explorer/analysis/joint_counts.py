@@ -9,7 +9,7 @@ keeps what a product of accuracies loses: where head 1 is right, head 2 is right
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,11 +69,12 @@ def _ended(trace: Trace) -> bool:
     return bool(text) and text[-1] in trace.header.eos_ids
 
 
-def _positions(trace: Trace) -> Iterator[Position]:
+def _positions(trace: Trace) -> list[Position]:
+    """All recorded positions in the order of the text; a step may tell them late."""
+    told = [position for step in trace.steps for position in step.positions]
     if trace.header.prompt_position is not None:
-        yield trace.header.prompt_position
-    for step in trace.steps:
-        yield from step.positions
+        told.append(trace.header.prompt_position)
+    return sorted(told, key=lambda position: position.index)
 
 
 def _rank_row(position: Position, tokens: Sequence[int]) -> list[int] | None:

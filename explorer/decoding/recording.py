@@ -7,6 +7,7 @@ row's 49,152 logits is its best five and the figures of the tokens in question.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import torch
@@ -18,7 +19,7 @@ from explorer.decoding.tree import Tree
 from explorer.models.chat import Pieces
 from explorer.models.heads import MedusaHeads
 from explorer.models.lm_head import top_columns
-from explorer.tracing.events import RunStarted, StepRecorded
+from explorer.tracing.events import PositionsRecorded, RunStarted, StepRecorded
 from explorer.tracing.schema import (
     TOP_BASE,
     TOP_HEADS,
@@ -31,6 +32,7 @@ from explorer.tracing.schema import (
     TreeShape,
 )
 
+TOLD_TOGETHER = 8  # positions that are worth a pass of the heads
 DECIMALS = 6  # of every recorded probability
 
 
@@ -54,6 +56,7 @@ class Recorder:
         self._chosen_before = 0  # the same for the root of the step under way
         self._last_hidden: torch.Tensor | None = None  # [1, H] that chose the coming root
         self._hidden_before: torch.Tensor | None = None
+        self._untold: list[tuple[torch.Tensor, int, int]] = []  # hidden [1, H], index, first choice
 
     def start(self, prefilled: Prefilled, header: dict) -> RunStarted:
         """The run's header: `header` holds the fields that only the engine knows."""
@@ -127,7 +130,7 @@ class Recorder:
         best = top_columns(result.logits, min(TOP_BASE, probs.shape[1]))
         own, ranks = _figures_of_nodes(tree, draft.tokens, result.logits, probs)
         last = result.verdict.path[-1]
-        self._last_hidden = result.hidden[last : last + 1]
+        self._last_hidden = result.hidden[last : last + 1].clone()
         self.remember_root(result.logits[last], result.verdict.bonus, probs[last])
         return rows | {
             "base_probs": [root_prob, *rounded(own)],
@@ -156,33 +159,44 @@ class Recorder:
         """Probability of the coming root."""
         return self._root[0]
 
-    def _step_positions(self, result: StepResult) -> list[Position]:
-        """The position that chose the root, told by the draft; then the accepted rows but the last.
+    def finish(self) -> PositionsRecorded | None:
+        """What is left to tell when the lane has ended; None if nothing is."""
+        if not self._untold:
+            return None
+        positions = self._tell()
+        return PositionsRecorded(positions=positions, pieces=self._new_pieces([], positions))
 
-        The last accepted row's predictions are the next step's draft, and are told with it. So
-        the heads run again only where a step accepted something.
+    def _step_positions(self, result: StepResult) -> list[Position]:
+        """The position that chose the root, told by the draft, and now and then all others.
+
+        The accepted rows but the last need a pass of the heads of their own (the last one's is the
+        next step's draft). Such rows are collected: a pass over many costs little more than one.
         """
         if self._heads is None:
             return []
-        positions = []
-        before = result.context_length - 1
-        if self._steps == 0:
-            pass  # the header has told the last prompt position
-        elif result.draft.heads is not None:
-            ids, probs = result.draft.heads
-            top = _top_tokens(ids[:, :TOP_HEADS], probs[:, :TOP_HEADS])
-            positions.append(Position(index=before, base_choice=self._chosen_before, heads=top))
-        else:  # a step that drafted nothing
-            positions += self._positions(self._hidden_before, [before], [self._chosen_before])
-        if result.verdict is not None and len(result.verdict.path) > 1:
-            rows = result.verdict.path[:-1]
-            indices = [result.context_length + depth for depth in range(len(rows))]
-            firsts = result.logits[rows].argmax(dim=-1).tolist()
-            positions += self._positions(result.hidden[rows], indices, firsts)
-        return positions
+        told = []
+        if self._steps > 0:  # the header has told the last prompt position
+            before = result.context_length - 1
+            if result.draft.heads is None:
+                self._untold.append((self._hidden_before, before, self._chosen_before))
+            else:
+                ids, probs = result.draft.heads
+                top = _top_tokens(ids[:, :TOP_HEADS], probs[:, :TOP_HEADS])
+                told.append(Position(index=before, base_choice=self._chosen_before, heads=top))
+        if result.verdict is not None:
+            for depth, row in enumerate(result.verdict.path[:-1]):
+                first = int(result.logits[row].argmax())
+                hidden = result.hidden[row : row + 1].clone()  # not the whole pass's
+                self._untold.append((hidden, result.context_length + depth, first))
+        return told + (self._tell() if len(self._untold) >= TOLD_TOGETHER else [])
+
+    def _tell(self) -> list[Position]:
+        hidden, indices, firsts = zip(*self._untold, strict=True)
+        self._untold.clear()
+        return self._positions(torch.cat(hidden), indices, firsts)
 
     def _positions(
-        self, hidden: torch.Tensor, indices: list[int], firsts: list[int]
+        self, hidden: torch.Tensor, indices: Sequence[int], firsts: Sequence[int]
     ) -> list[Position]:
         ids, probs = self._heads.propose(hidden, TOP_HEADS)  # [m, K, 16]
         return [

@@ -6,7 +6,7 @@ the last bits, and with them, sooner or later, a token. Here every sum runs over
 first to last, one addition after the other. A slot that a row may not see has weight exactly 0,
 which leaves every partial sum as it was, so the sum over a tree's slots *is* the sum over the
 node's path. Vectorisation cannot change that: it runs across independent sums (slots for the
-scores, features for the output), and the code is compiled without fast-math.
+scores, features for the output), and the code is compiled without reassociation.
 
 Everything is float32. Keys are stored transposed, [key-value heads, head size, slots], and slots
 are padded to a multiple of `SLOT_BLOCK` so that no loop has a remainder.
@@ -21,6 +21,7 @@ from transformers import AttentionInterface
 
 FIXED_ORDER = "fixed_order"
 SLOT_BLOCK = 64
+FIXED_POINT = np.float32(2.0**40)
 
 
 def pad_slots(slots: int) -> int:
@@ -28,16 +29,25 @@ def pad_slots(slots: int) -> int:
     return -(-slots // SLOT_BLOCK) * SLOT_BLOCK
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
-def _weights_of(scores, visible, weights, exponents):
-    """Softmax numerators: weights = exp(scores − max) over visible slots, 0 elsewhere.
-
-    Returns their sum, taken from the first slot to the last. exp is Cephes' expf, written out so
-    that every slot goes through the same operations whatever the vector width.
-    """
-    top = np.float32(-np.inf)
+# A maximum is the same in any order, so this loop may be reordered.
+@numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"nnan", "nsz", "reassoc"})
+def _highest(scores, visible):
+    """The largest of the visible scores."""
+    top = np.float32(-3.0e38)
     for j in range(scores.size):
-        top = max(top, scores[j] if visible[j] else np.float32(-np.inf))
+        top = max(top, scores[j] if visible[j] else np.float32(-3.0e38))
+    return top
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _weights_of(scores, visible, exponents):
+    """Softmax numerators, in place: exp(score − max) over visible slots, 0 elsewhere.
+
+    Returns their sum. It is taken in 40-bit fixed point, whose additions are exact, so its order
+    is free. exp is Cephes' expf, written out so that every slot goes through the same operations
+    whatever the vector width.
+    """
+    top = _highest(scores, visible)
     power_of_two = exponents.view(np.float32)
     for j in range(scores.size):
         x = min(max(scores[j] - top, np.float32(-87.0)), np.float32(0.0))
@@ -49,49 +59,87 @@ def _weights_of(scores, visible, weights, exponents):
         p = p * r + np.float32(4.1665795894e-2)
         p = p * r + np.float32(1.6666665459e-1)
         p = p * r + np.float32(5.0000001201e-1)
-        weights[j] = p * r * r + r + np.float32(1.0)
+        scores[j] = p * r * r + r + np.float32(1.0)
         exponents[j] = (np.int32(n) + np.int32(127)) << np.int32(23)
-    total = np.float32(0.0)
+    total = np.int64(0)
     for j in range(scores.size):
-        weights[j] = weights[j] * power_of_two[j] if visible[j] else np.float32(0.0)
-        total += weights[j]
-    return total
+        scores[j] = scores[j] * power_of_two[j] if visible[j] else np.float32(0.0)
+        total += np.int64(scores[j] * FIXED_POINT)
+    return np.float32(total / np.float64(FIXED_POINT))
+
+
+# Fused multiply-adds are allowed from here on: they round once less, in the same order.
+@numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
+def _score_pair(a, b, keys, scaling, scores_a, scores_b):
+    """scores[j] = scaling · Σ_d query[d] · keys[d, j] for two queries, d in one fixed order.
+
+    Two at a time, because reading the keys takes longer than multiplying them.
+    """
+    scores_a[:] = np.float32(0.0)
+    scores_b[:] = np.float32(0.0)
+    for d in range(0, a.size, 4):
+        a0, a1, a2, a3 = (
+            a[d] * scaling,
+            a[d + 1] * scaling,
+            a[d + 2] * scaling,
+            a[d + 3] * scaling,
+        )
+        b0, b1, b2, b3 = (
+            b[d] * scaling,
+            b[d + 1] * scaling,
+            b[d + 2] * scaling,
+            b[d + 3] * scaling,
+        )
+        k0, k1, k2, k3 = keys[d], keys[d + 1], keys[d + 2], keys[d + 3]
+        for j in range(scores_a.size):
+            scores_a[j] += (a0 * k0[j] + a1 * k1[j]) + (a2 * k2[j] + a3 * k3[j])
+            scores_b[j] += (b0 * k0[j] + b1 * k1[j]) + (b2 * k2[j] + b3 * k3[j])
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
+def _mix_pair(weights_a, weights_b, values, out_a, out_b):
+    """out[d] = Σ_j weights[j] · values[j, d] for two queries, strictly slot after slot.
+
+    Which slots are empty differs from layout to layout, so they must not be grouped.
+    """
+    out_a[:] = np.float32(0.0)
+    out_b[:] = np.float32(0.0)
+    for j in range(0, weights_a.size, 4):
+        a0, a1, a2, a3 = weights_a[j], weights_a[j + 1], weights_a[j + 2], weights_a[j + 3]
+        b0, b1, b2, b3 = weights_b[j], weights_b[j + 1], weights_b[j + 2], weights_b[j + 3]
+        v0, v1, v2, v3 = values[j], values[j + 1], values[j + 2], values[j + 3]
+        for d in range(out_a.size):
+            out_a[d] = (((out_a[d] + a0 * v0[d]) + a1 * v1[d]) + a2 * v2[d]) + a3 * v3[d]
+            out_b[d] = (((out_b[d] + b0 * v0[d]) + b1 * v1[d]) + b2 * v2[d]) + b3 * v3[d]
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
 def _attend(query, keys, values, mask, scaling, out):
     """Fill `out` [n, heads, head size]; see `fixed_order_attention` for the shapes."""
-    n, heads, size = query.shape
+    heads, n, size = query.shape
     group = heads // keys.shape[0]
-    scores = np.empty(mask.shape[1], np.float32)
-    weights = np.empty(mask.shape[1], np.float32)
+    scores_a = np.empty(mask.shape[1], np.float32)
+    scores_b = np.empty(mask.shape[1], np.float32)
     exponents = np.empty(mask.shape[1], np.int32)
-    for i in range(n):
-        last = mask.shape[1] - 1
-        while not mask[i, last]:
-            last -= 1
-        slots = -(-(last + 1) // SLOT_BLOCK) * SLOT_BLOCK
-        visible, s, w = mask[i, :slots], scores[:slots], weights[:slots]
-        for h in range(heads):
-            k, v, q = keys[h // group], values[h // group], query[i, h]
-            s[:] = np.float32(0.0)
-            for d in range(0, size, 4):
-                q0, q1 = q[d] * scaling, q[d + 1] * scaling
-                q2, q3 = q[d + 2] * scaling, q[d + 3] * scaling
-                k0, k1, k2, k3 = k[d], k[d + 1], k[d + 2], k[d + 3]
-                for j in range(slots):
-                    s[j] = (((s[j] + q0 * k0[j]) + q1 * k1[j]) + q2 * k2[j]) + q3 * k3[j]
-            total = _weights_of(s, visible, w, exponents[:slots])
-            o = out[i, h]
-            o[:] = np.float32(0.0)
-            for j in range(0, slots, 4):
-                w0, w1, w2, w3 = w[j], w[j + 1], w[j + 2], w[j + 3]
-                if w0 != 0.0 or w1 != 0.0 or w2 != 0.0 or w3 != 0.0:
-                    v0, v1, v2, v3 = v[j], v[j + 1], v[j + 2], v[j + 3]
-                    for d in range(size):
-                        o[d] = (((o[d] + w0 * v0[d]) + w1 * v1[d]) + w2 * v2[d]) + w3 * v3[d]
+    out_a, out_b = np.empty(size, np.float32), np.empty(size, np.float32)
+    for kv in range(keys.shape[0]):
+        # Row i, head g of the group is query i · group + g; an odd one out is paired with itself.
+        for first in range(0, n * group, 2):
+            second = min(first + 1, n * group - 1)
+            i, g, k, h = first // group, first % group, second // group, second % group
+            last = mask.shape[1] - 1
+            while not (mask[i, last] or mask[k, last]):
+                last -= 1
+            slots = -(-(last + 1) // SLOT_BLOCK) * SLOT_BLOCK
+            a, b = scores_a[:slots], scores_b[:slots]
+            g, h = kv * group + g, kv * group + h
+            _score_pair(query[g, i], query[h, k], keys[kv], scaling, a, b)
+            total_a = _weights_of(a, mask[i, :slots], exponents[:slots])
+            total_b = _weights_of(b, mask[k, :slots], exponents[:slots])
+            _mix_pair(a, b, values[kv], out_a, out_b)
             for d in range(size):
-                o[d] /= total
+                out[i, g, d] = out_a[d] / total_a
+                out[k, h, d] = out_b[d] / total_b
 
 
 def fixed_order_attention(
@@ -110,8 +158,9 @@ def fixed_order_attention(
     with slots a multiple of SLOT_BLOCK and at least one visible slot a row. Returns
     ([1, n, heads, head size] in the query's dtype, None).
     """
-    rows = query[0].transpose(0, 1).float().contiguous()
-    out = torch.empty_like(rows)
+    rows = query[0].float().contiguous()
+    heads, n, size = rows.shape
+    out = torch.empty(n, heads, size)
     _attend(
         rows.numpy(),
         key.numpy(),

@@ -9,6 +9,7 @@ from explorer.tracing.schema import (
     Milliseconds,
     Piece,
     PlainToken,
+    Position,
     Record,
     Step,
     TokenId,
@@ -32,6 +33,13 @@ class StepRecorded(Record):
     trees: list[TreeShape] = Field(default_factory=list)
 
 
+class PositionsRecorded(Record):
+    """At the end of the lane: what the heads predicted at positions that no step has told yet."""
+
+    positions: list[Position]
+    pieces: dict[TokenId, Piece] = Field(default_factory=dict)
+
+
 class PlainStarted(Record):
     """The plain lane of a race has read the prompt."""
 
@@ -45,7 +53,7 @@ class PlainRecorded(Record):
     pieces: dict[TokenId, Piece] = Field(default_factory=dict)
 
 
-Event = RunStarted | StepRecorded | PlainStarted | PlainRecorded
+Event = RunStarted | StepRecorded | PositionsRecorded | PlainStarted | PlainRecorded
 
 
 class TraceBuilder:
@@ -68,6 +76,11 @@ class TraceBuilder:
             self.steps.append(event.step)
             self.pieces.update(event.pieces)
             self.trees.extend(event.trees)
+        elif isinstance(event, PositionsRecorded):
+            last = self.steps[-1]
+            positions = [*last.positions, *event.positions]
+            self.steps[-1] = last.model_copy(update={"positions": positions})
+            self.pieces.update(event.pieces)
         elif isinstance(event, PlainStarted):
             self.plain_prefill_ms = event.prefill_ms
         else:

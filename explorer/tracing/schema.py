@@ -139,8 +139,8 @@ class Step(Record):
     bonus: TokenId | None
     bonus_prob: Probability | None
     positions: list[Position] = Field(
-        description="the position that chose the root (the first step's is in the header), then "
-        "the accepted rows but the last, whose predictions the next step tells"
+        description="the position that chose the root (the first step's is in the header), and "
+        "positions of this or earlier steps that were not told yet; their index says which"
     )
     timings: Timings
 
