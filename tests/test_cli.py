@@ -432,6 +432,7 @@ def test_train_hands_its_options_over(fake, capsys, monkeypatch, tmp_path):
         )  # fmt: skip
 
     monkeypatch.setattr(medusa1, "train_heads", train_heads)
+    monkeypatch.setattr("explorer.commands.train._save_rank_table", lambda *_: None)
     data = tmp_path / "text.jsonl"
     data.write_text("{}")
     argv = ["train", "--data", str(data), "--out", str(tmp_path / "heads"), "--num-heads", "2"]

@@ -71,7 +71,7 @@ def bench(
     main = racing[0] if racing else None
     races = _races(explorer, prompts, _settings(racing, tree, max_new_tokens), tell, cancel)
     mains = [race.figures for race in races[main]] if main else []
-    side = [] if _cancelled(cancel) else [record["prompt"] for record in prompts[:SIDE_PROMPTS]]
+    side = [] if _cancelled(cancel) else _side_prompts(prompts)
     tell("where the time of a step goes", 0.8)
     figures = _methods(races, racing, _plain_shares(explorer, side))
     overhead = _overheads(explorer, side, main, tree)
@@ -79,6 +79,7 @@ def bench(
     curve = measure_cost_curve(explorer.model, WIDTHS, _context(explorer)) if side else None
     tell("transformers' generate()", 0.95)
     compared = measure_reference(explorer, side, SIDE_TOKENS) if reference and side else None
+    spread = geometric_spread(race.speedup for race in mains)
     return BenchReport(
         **_header(explorer),
         main_method=main,
@@ -86,7 +87,7 @@ def bench(
         prompts=len(races[main or PLAIN]),
         identical_prompts=_identical(races),
         speedup=figures[main].speedup if main else None,
-        spread=geometric_spread(race.speedup for race in mains),
+        spread=spread,
         methods=figures,
         per_category=categories(mains),
         overhead=overhead,
@@ -94,7 +95,7 @@ def bench(
         reference=compared,
         plain_over_generate=compared.plain_over_generate if compared else None,
         races=[race.figures for group in races.values() for race in group],
-        sentence=verdict_sentence(main, figures),
+        sentence=verdict_sentence(main, figures, spread),
     )
 
 
@@ -104,6 +105,12 @@ def _settings(racing: Sequence[str], tree: str, max_new_tokens: int) -> dict[str
         method: decode_settings(method=method, tree=tree, max_new_tokens=max_new_tokens)
         for method in racing or [PLAIN]
     }
+
+
+def _side_prompts(prompts: Sequence[dict[str, str]]) -> list[str]:
+    """A few of the prompts, evenly spread over them."""
+    every = -(-len(prompts) // SIDE_PROMPTS)
+    return [record["prompt"] for record in prompts[::every]]
 
 
 def _cancelled(cancel: threading.Event | None) -> bool:

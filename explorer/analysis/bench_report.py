@@ -186,8 +186,13 @@ def _mean(values: Iterable[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def verdict_sentence(method: str | None, methods: dict[str, MethodFigures]) -> str:
-    """Whether speculation pays on this machine, with the figures that say so."""
+def verdict_sentence(
+    method: str | None, methods: dict[str, MethodFigures], spread: float | None
+) -> str:
+    """Whether speculation pays on this machine, with the figures that say so.
+
+    `spread` is the half-width of the speedup's 95 % interval: within it nothing is claimed.
+    """
     ours, plain = methods.get(method or ""), methods.get(PLAIN)
     if ours is None or plain is None or ours.speedup is None:
         return "No speculative method was measured, so this run cannot say whether one pays."
@@ -196,7 +201,10 @@ def verdict_sentence(method: str | None, methods: dict[str, MethodFigures]) -> s
         f"{ours.tokens_per_second:.1f} against {plain.tokens_per_second:.1f} tokens/s; "
         f"{ours.tokens_per_step:.2f} tokens per step, and it pays from {needed:.2f}"
     )
-    pays = "pays" if ours.speedup > 1 else "does not pay"
-    return (
-        f"Speculation {pays} on this machine: {method} runs at {ours.speedup:.2f}× plain ({facts})."
-    )
+    runs = f"{method} runs at {ours.speedup:.2f}× plain"
+    if spread is not None and abs(ours.speedup - 1) < spread:
+        runs += f", ± {spread:.2f}"
+        pays = "neither pays nor costs much"
+    else:
+        pays = "pays" if ours.speedup > 1 else "does not pay"
+    return f"Speculation {pays} on this machine: {runs} ({facts})."

@@ -36,6 +36,8 @@ def choose_backend(wanted: str, file: GGUFFile | None, device: torch.device) -> 
             "The int4 backend runs the codes of a Q4_0 or Q4_1 GGUF of a Llama, Mistral, Qwen or "
             "Phi-3 model, and this model has none: use --backend nf4, or give such a file."
         )
+    if wanted == "nf4" and device.type == "cpu":
+        return wanted, "nf4, as you asked; on a CPU bitsandbytes runs without its optional kernels."
     if wanted != "auto":
         return wanted, f"{wanted}, as you asked."
     if codes:

@@ -109,19 +109,23 @@ def _method(step_ms, speedup):
 
 @pytest.mark.parametrize(
     ("speedup", "words"),
-    [(1.25, "Speculation pays on this machine: medusa runs at 1.25×"), (0.9, "does not pay")],
+    [
+        (1.25, "Speculation pays on this machine: medusa runs at 1.25×"),
+        (0.9, "does not pay"),
+        (1.03, "neither pays nor costs much on this machine: medusa runs at 1.03× plain, ± 0.05"),
+    ],
 )
 def test_the_sentence_tells_a_slowdown_from_a_speedup(speedup, words):
     sentence = verdict_sentence(
-        "medusa", {"medusa": _method(30, speedup), "plain": _method(20, None)}
+        "medusa", {"medusa": _method(30, speedup), "plain": _method(20, None)}, 0.05
     )
     assert words in sentence
     assert "pays from 1.50" in sentence
 
 
 def test_nothing_measured_nothing_claimed():
-    assert "cannot say" in verdict_sentence(None, {"plain": _method(20, None)})
-    assert "cannot say" in verdict_sentence("medusa", {})
+    assert "cannot say" in verdict_sentence(None, {"plain": _method(20, None)}, None)
+    assert "cannot say" in verdict_sentence("medusa", {}, None)
 
 
 def test_a_race_is_identical_only_if_all_tokens_are(make_trace, step, plain_token):
