@@ -86,12 +86,7 @@ class Explorer:
         recorder = Recorder(self.pieces, self.heads, settings)
         ids = self.encode(prompt, settings)
         for item in self._lane(ids, settings, cancel):
-            with self._turn:
-                if isinstance(item, Prefilled):
-                    event = recorder.start(item, self._header(prompt, ids, settings))
-                else:
-                    event = recorder.step(item)
-            yield event
+            yield self._recorded(recorder, item, prompt, ids, settings)
         yield from self._rest(recorder)
 
     def race(
@@ -99,23 +94,34 @@ class Explorer:
     ) -> Iterator[Event]:
         """The settings' method and plain decoding, interleaved; each lane stops at its own end."""
         recorder = Recorder(self.pieces, self.heads, settings)
+        baseline = _BaselineRecorder(self.pieces, settings)
         ids = self.encode(prompt, settings)
         plain = settings.model_copy(update={"method": PLAIN})
         lanes = {
             settings.method: self._lane(ids, settings, cancel),
             "baseline": self._lane(ids, plain, cancel),
         }
-        baseline = _BaselineRecorder(self.pieces, settings)
         for name, item in interleave(lanes):
-            with self._turn:
-                if name == "baseline":
+            if name == "baseline":
+                with self._turn:
                     event = baseline.record(item)
-                elif isinstance(item, Prefilled):
-                    event = recorder.start(item, self._header(prompt, ids, settings))
-                else:
-                    event = recorder.step(item)
-            yield event
+                yield event
+            else:
+                yield self._recorded(recorder, item, prompt, ids, settings)
         yield from self._rest(recorder)
+
+    def _recorded(
+        self,
+        recorder: Recorder,
+        item: Prefilled | StepResult,
+        prompt: str,
+        ids: list[int],
+        settings: DecodeSettings,
+    ) -> Event:
+        with self._turn:
+            if isinstance(item, Prefilled):
+                return recorder.start(item, self._header(prompt, ids, settings))
+            return recorder.step(item)
 
     def _rest(self, recorder: Recorder) -> Iterator[Event]:
         with self._turn:
