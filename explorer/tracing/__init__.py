@@ -1,0 +1,1 @@
+"""The data model of a trace, its events, files and text. Plain data: no tensors, no torch."""

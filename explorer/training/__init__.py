@@ -1,0 +1,1 @@
+"""Training heads on text that the base model wrote itself (self-distillation)."""
