@@ -56,6 +56,7 @@ class Recorder:
         self._chosen_before = 0  # the same for the root of the step under way
         self._last_hidden: torch.Tensor | None = None  # [1, H] that chose the coming root
         self._hidden_before: torch.Tensor | None = None
+        self._softmax: torch.Tensor | None = None
         self._untold: list[tuple[torch.Tensor, int, int]] = []  # hidden [1, H], index, first choice
 
     def start(self, prefilled: Prefilled, header: dict) -> RunStarted:
@@ -103,7 +104,10 @@ class Recorder:
     def _distribution(self, logits: torch.Tensor) -> torch.Tensor:
         """What the rule draws from; at temperature 0 the base model's softmax, for show."""
         if self._settings.temperature == 0:
-            return torch.softmax(logits, dim=-1)
+            # Into the same memory every time: fresh pages for n × V numbers cost more than exp.
+            if self._softmax is None or self._softmax.shape[0] < logits.shape[0]:
+                self._softmax = torch.empty_like(logits)
+            return torch.softmax(logits, dim=-1, out=self._softmax[: logits.shape[0]])
         return distribution(logits, self._settings)
 
     def _rows(self, result: StepResult) -> dict:
@@ -128,13 +132,13 @@ class Recorder:
             return rows
         probs = self._distribution(result.logits)
         best = top_columns(result.logits, min(TOP_BASE, probs.shape[1]))
-        own, ranks = _figures_of_nodes(tree, draft.tokens, result.logits, probs)
+        own, ranks = _figures_of_nodes(tree, draft.tokens, result.logits, probs, best)
         last = result.verdict.path[-1]
         self._last_hidden = result.hidden[last : last + 1].clone()
         self.remember_root(result.logits[last], result.verdict.bonus, probs[last])
         return rows | {
             "base_probs": [root_prob, *rounded(own)],
-            "base_ranks": [root_rank, *ranks.tolist()],
+            "base_ranks": [root_rank, *ranks],
             "choices": result.verdict.choices,
             "thresholds": result.verdict.thresholds
             and [min(1.0, round(float(t), DECIMALS)) for t in result.verdict.thresholds],
@@ -241,16 +245,20 @@ def verdicts(tree: Tree, verdict: Verdict) -> list[str]:
 
 
 def _figures_of_nodes(
-    tree: Tree, tokens: torch.Tensor, logits: torch.Tensor, probs: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Probability and rank of every node's token at its parent's row: [n − 1] each."""
+    tree: Tree, tokens: torch.Tensor, logits: torch.Tensor, probs: torch.Tensor, best: torch.Tensor
+) -> tuple[torch.Tensor, list[int]]:
+    """Probability and rank of every node's token at its parent's row: [n − 1] each.
+
+    best [n, k] are the columns of every row's largest logits: most nodes are found among them,
+    and only for the others a whole row has to be counted through.
+    """
     parents, nodes = tree.parents[1:], tokens[1:].to(logits.device)
     own = logits[parents, nodes]
-    ranks = torch.empty(tree.n - 1, dtype=torch.int64)
-    for parent, children in enumerate(tree.children):
-        if children:
-            rows = torch.tensor(children) - 1
-            ranks[rows] = (logits[parent] > own[rows, None]).sum(dim=-1).cpu()
+    above = (logits.gather(1, best)[parents] > own[:, None]).sum(dim=-1).tolist()
+    ranks = [
+        rank if rank < best.shape[1] else int(torch.count_nonzero(logits[parent] > own[node]))
+        for node, (parent, rank) in enumerate(zip(parents.tolist(), above, strict=True))
+    ]
     return probs[parents, nodes], ranks
 
 
