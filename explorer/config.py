@@ -14,6 +14,8 @@ Acceptance = Literal["auto", "greedy", "sample", "typical"]
 
 MAX_NEW_TOKENS = 4096
 MAX_PROMPT_CHARACTERS = 100_000
+MAX_TREE_CHARACTERS = 20_000
+LEAST_TEMPERATURE = 1e-3  # below it float32 logits overflow, and the argmax is all that is left
 
 
 class DecodeSettings(BaseModel):
@@ -26,7 +28,7 @@ class DecodeSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     method: str = "medusa"
-    tree: str = "auto"
+    tree: str = Field("auto", max_length=MAX_TREE_CHARACTERS)
     acceptance: Acceptance = "auto"
     temperature: float = Field(0.0, ge=0.0, le=100.0, allow_inf_nan=False)
     top_p: float = Field(1.0, gt=0.0, le=1.0)
@@ -54,6 +56,11 @@ def decode_settings(**values: object) -> DecodeSettings:
         first = error.errors()[0]
         name = ".".join(map(str, first["loc"])) or "setting"
         raise ExplorerError(f"{name}: {first['msg']}; you gave {first['input']!r:.60}.") from error
+    if 0 < settings.temperature < LEAST_TEMPERATURE:
+        raise ExplorerError(
+            f"A temperature of {settings.temperature:g} is too low to sample with: use 0 for "
+            f"greedy decoding, or at least {LEAST_TEMPERATURE:g}."
+        )
     if settings.acceptance == "greedy" and settings.temperature > 0:
         raise ExplorerError(
             "Greedy acceptance needs temperature 0: set the temperature to 0 or choose 'sample'."

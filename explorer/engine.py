@@ -26,6 +26,7 @@ from explorer.models.loader import load_model
 from explorer.models.presets import model_options
 from explorer.tracing.events import Event, PlainRecorded, PlainStarted
 from explorer.tracing.schema import PlainToken, Settings
+from explorer.tracing.text import encodable
 from explorer.version import __version__
 
 PLAIN = "plain"
@@ -83,6 +84,7 @@ class Explorer:
         self, prompt: str, settings: DecodeSettings, cancel: threading.Event | None = None
     ) -> Iterator[Event]:
         """One lane, as events. Raises ExplorerError on bad input, at the first event."""
+        prompt = encodable(prompt)
         recorder = Recorder(self.pieces, self.heads, settings)
         ids = self.encode(prompt, settings)
         for item in self._lane(ids, settings, cancel):
@@ -93,6 +95,7 @@ class Explorer:
         self, prompt: str, settings: DecodeSettings, cancel: threading.Event | None = None
     ) -> Iterator[Event]:
         """The settings' method and plain decoding, interleaved; each lane stops at its own end."""
+        prompt = encodable(prompt)
         recorder = Recorder(self.pieces, self.heads, settings)
         baseline = _BaselineRecorder(self.pieces, settings)
         ids = self.encode(prompt, settings)

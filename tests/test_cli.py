@@ -231,6 +231,8 @@ def test_race_for_a_person_is_text(fake, capsys):
         (["run", "x", "--max-new-tokens", "0"], "max_new_tokens"),
         (["run", "x", "--max-new-tokens", "two"], "max-new-tokens"),
         (["run", "x", "--temperature", "nan"], "temperature"),
+        (["run", "x", "--temperature", "1e-40"], "too low to sample"),
+        (["run", "x", "--tree", "chain:1" + " " * 30_000], "tree"),
         (["run", "x", "--acceptance", "best"], "acceptance"),
         (["run", "x", "--acceptance", "greedy", "--temperature", "1"], "Greedy"),
         (["run", "x", "--method", "magic"], "no method 'magic'"),

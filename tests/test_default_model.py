@@ -11,7 +11,7 @@ from explorer.decoding.loop import prefill
 from explorer.decoding.tree import cartesian
 from explorer.errors import ExplorerError
 from explorer.tracing.events import TraceBuilder
-from explorer.tracing.files import read_trace, write_trace
+from explorer.tracing.files import dump_trace, read_trace, write_trace
 from explorer.tracing.text import join_pieces
 
 PROMPTS = [
@@ -139,7 +139,8 @@ def test_bad_input_is_one_sentence_and_the_lab_goes_on(lab):
         race(lab, tree="chain:9")
     with pytest.raises(ExplorerError, match="no method"):
         race(lab, method="telepathy")
-    assert race(lab, "\ud83d half an emoji \x00\u202e", max_new_tokens=2).steps
+    odd = race(lab, "\ud83d half an emoji \x00\u202e", max_new_tokens=2)
+    assert dump_trace(odd)  # what the page offers for saving
 
 
 def test_concurrent_runs_do_not_disturb_each_other(lab):

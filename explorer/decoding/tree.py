@@ -93,15 +93,21 @@ def make_tree(paths: Iterable[Sequence[int]], name: str = "custom") -> Tree:
     known = set(listed)
     if len(known) < len(listed):
         twice = next(path for path in listed if listed.count(path) > 1)
-        raise ExplorerError(f"The tree lists the rank path {list(twice)} twice; list it once.")
+        raise ExplorerError(f"The tree lists {_shown(twice)} twice; list every rank path once.")
     for path in listed:
         if not path or any(rank < 0 for rank in path):
-            raise ExplorerError(f"{list(path)} is no rank path: give one rank (0, 1, …) per depth.")
+            raise ExplorerError(
+                f"{_shown(path)} is no rank path: give one rank (0, 1, …) per depth."
+            )
         if len(path) > 1 and path[:-1] not in known:
             raise ExplorerError(
-                f"The tree lists {list(path)} without its parent {list(path[:-1])}: add the parent."
+                f"The tree lists {_shown(path)} but not its parent {_shown(path[:-1])}: add it."
             )
     return Tree(tuple(listed), name)
+
+
+def _shown(path: RankPath) -> str:
+    return str(list(path[:12])) if len(path) <= 12 else f"{list(path[:12])} …"
 
 
 def chain(length: int) -> Tree:
@@ -119,11 +125,11 @@ def cartesian(widths: Sequence[int], name: str | None = None) -> Tree:
             raise ExplorerError("Every width of a Cartesian tree must be at least 1.")
         level *= width
         total += level
-    if total > MAX_NODES:
-        raise ExplorerError(
-            f"A Cartesian tree of widths {list(widths)} has {total} nodes; at most {MAX_NODES} are "
-            "allowed: use smaller widths."
-        )
+        if total > MAX_NODES:
+            raise ExplorerError(
+                f"A Cartesian tree of these widths has {total} nodes or more; at most {MAX_NODES} "
+                "are allowed: use fewer or smaller widths."
+            )
     paths = [
         path
         for depth in range(1, len(widths) + 1)

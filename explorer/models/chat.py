@@ -22,8 +22,6 @@ def encode_prompt(
     """
     if not prompt.strip():
         raise ExplorerError("The prompt is empty: type something for the model to answer.")
-    # Lone surrogates (half an emoji, pasted) cannot be encoded; everything else passes through.
-    prompt = prompt.encode("utf-8", "replace").decode("utf-8")
     if raw or not getattr(tokenizer, "chat_template", None):
         ids = tokenizer(prompt)["input_ids"]
     else:

@@ -104,8 +104,8 @@ def _require_known_version(value: object, name: str) -> None:
         )
     if version != FORMAT_VERSION:
         raise ExplorerError(
-            f"{name} needs a Medusa Explorer that reads trace format {version}; this one reads "
-            f"format {FORMAT_VERSION}: open it with the version that saved it."
+            f"{name} needs a Medusa Explorer that reads trace format {version!s:.20}; this one "
+            f"reads format {FORMAT_VERSION}: open it with the version that saved it."
         )
 
 

@@ -100,6 +100,11 @@ def spans(pieces: Mapping[int, Piece], token_ids: Sequence[int]) -> list[Span]:
     return out
 
 
+def encodable(text: str) -> str:
+    """The text with lone surrogates (half an emoji, pasted) replaced: they cannot be written."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def visible(piece: Piece, limit: int | None = None) -> str:
     """One token for a label: ␣ ↵ ⇥, bytes as ⟨F0⟩, control and format characters by name.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import tempfile
 import time
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from explorer.ui.session import Session, stop_session
 from explorer.ui.settings import SettingsInputs
 from explorer.ui.updates import Update
 
+log = logging.getLogger(__name__)
 TURN = 0.1  # seconds of decoding between two updates of the text
 LONG_TEXT = 4_000  # tokens; a text this long doubles the time between updates
 SELDOM = 0.6  # seconds between updates of the run's figures and of the step's, in turn
@@ -155,6 +157,13 @@ class Handlers:
             session.phase = "stopped" if session.ticket.cancel.is_set() else "done"
         except ExplorerError as error:
             session.phase, session.problem = "failed", str(error)
+        except Exception as error:  # a bug: the page must stay usable, and the log must say more
+            log.exception("a run failed")
+            session.phase = "failed"
+            session.problem = (
+                f"The run failed unexpectedly ({type(error).__name__}): try another prompt or "
+                "other settings; the app goes on."
+            )
         finally:
             if turns is not None:
                 turns.close()

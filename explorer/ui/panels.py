@@ -7,6 +7,7 @@ from html import escape
 
 from explorer.analysis.speedup import RaceFigures
 from explorer.tracing.schema import TopTokens
+from explorer.tracing.text import encodable
 from explorer.ui import numbers
 from explorer.ui.verdicts import node_title, sentences, step_sentence
 from explorer.ui.view import StepView
@@ -36,7 +37,7 @@ def status(kind: str, text: str, fraction: float | None = None) -> str:
         width = "" if fraction is None else f' style="width:{max(0.0, min(1.0, fraction)):.0%}"'
         moving = " mx-moving" if fraction is None else ""
         bar = f'<div class="mx-bar{moving}"><i{width}></i></div>'
-    return f'<div class="mx-status mx-{kind}" role="status">{escape(text)}{bar}</div>'
+    return f'<div class="mx-status mx-{kind}" role="status">{escape(encodable(text))}{bar}</div>'
 
 
 def title(name: str, hint: str) -> str:

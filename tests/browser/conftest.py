@@ -72,7 +72,12 @@ def _serve(command: list[str], folder: Path) -> Iterator[str]:
     log = folder / "log.txt"
     with log.open("w") as output:
         process = subprocess.Popen(
-            [sys.executable, *command, str(port)], cwd=ROOT, stdout=output, stderr=output
+            [sys.executable, *command, str(port)],
+            cwd=ROOT,
+            stdout=output,
+            stderr=output,
+            # One core for the model: the browser, which draws in software here, needs the other.
+            env=os.environ | {"OMP_NUM_THREADS": "1"},
         )
     url = f"http://127.0.0.1:{port}"
     try:

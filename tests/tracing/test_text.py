@@ -7,6 +7,7 @@ from explorer.tracing.schema import Piece
 from explorer.tracing.text import (
     END_ISOLATE,
     ISOLATE,
+    encodable,
     join_pieces,
     piece_bytes,
     piece_of,
@@ -109,3 +110,8 @@ def test_unknown_token_and_bytes():
     assert piece_of({}, 7).text == "⟨token 7⟩"
     assert join_pieces({}, [7]) == "⟨token 7⟩"
     assert piece_bytes(text("é")) == b"\xc3\xa9"
+
+
+def test_half_an_emoji_becomes_something_that_can_be_written():
+    assert encodable("half \ud83d!") == "half ?!"
+    assert encodable("whole 🙂") == "whole 🙂"

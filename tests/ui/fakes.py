@@ -106,6 +106,8 @@ class FakeExplorer:
         self, prompt: str, settings: DecodeSettings, cancel: threading.Event | None = None
     ) -> Iterator[Event]:
         """Both lanes, a step of each in turn."""
+        if "explode" in prompt:
+            raise RuntimeError("a bug")
         if "refuse" in prompt:
             raise ExplorerError("The tree <img src=x onerror=alert(1)> is too deep: use another.")
         hostile = prompt[0] in "<$"

@@ -166,6 +166,7 @@ def test_a_new_run_of_a_tab_ends_its_last_one():
         ("hi", {"max_new_tokens": 257}, "At most 256"),
         ("hi", {"tree": "cartesian:9,9,5"}, "Choose one of the trees"),
         ("refuse", {}, "too deep"),
+        ("explode", {}, "failed unexpectedly (RuntimeError)"),
     ],
 )
 def test_bad_input_is_one_sentence_and_the_app_goes_on(prompt, changes, told):
