@@ -240,6 +240,8 @@ def test_race_for_a_person_is_text(fake, capsys):
         (["run", "x", "--preset", "zephyr-7b-beta", "--model", "y"], "not allowed"),
         (["run", "x", "--backend", "int3"], "int3"),
         (["run", "x", "--trace", "/nowhere/at/all/x.json.gz"], "No trace can be written"),
+        (["run", "x", "--trace", "x" * 300], "No trace can be written"),
+        (["run", "x", "--trace", "~nobody-here/x.json.gz"], "No trace can be written"),
         (["run", "x", "--max-new", "3"], "max-new"),  # options are never guessed
         (["run"], "PROMPT"),
         (["race", "x", "--methods", "medusa"], "plain and one other"),

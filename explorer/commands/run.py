@@ -115,9 +115,14 @@ def _writable(path: str | None) -> Path | None:
     """The trace's path, refused before the run rather than after it."""
     if path is None:
         return None
-    file = Path(path).expanduser()
-    if file.is_dir() or not file.absolute().parent.is_dir():
+    try:
+        file = Path(path).expanduser()
+        existed = file.exists()
+        file.open("ab").close()  # an older trace stays as it is until the new one is complete
+        if not existed:
+            file.unlink()
+    except (OSError, RuntimeError, ValueError) as error:  # RuntimeError: ~nobody has no home
         raise ExplorerError(
-            f"No trace can be written to {path}: name a file in an existing folder."
-        )
+            f"No trace can be written to {path:.200}: name a file in a folder you may write to."
+        ) from error
     return file
