@@ -18,6 +18,7 @@ from pydantic import BaseModel as Schema
 from pydantic import ConfigDict, Field, model_validator
 
 from explorer.decoding.cache import KVCache
+from explorer.decoding.loop import prefill
 
 if TYPE_CHECKING:
     from explorer.models.base import BaseModel
@@ -110,9 +111,7 @@ def filled_cache(model: BaseModel, length: int) -> KVCache:
     cache = KVCache.of(model)
     if length:
         tokens = torch.arange(length) * 7 % model.vocab_size
-        visible = torch.ones(length, length, dtype=torch.bool).tril()
-        model.forward(tokens, torch.arange(length), visible, cache)
-        cache.commit(range(length))
+        prefill(model, tokens.tolist(), cache)
     return cache
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from explorer.decoding.cache import KVCache
+from explorer.decoding.loop import prefill
 
 if TYPE_CHECKING:
     from explorer.models.base import BaseModel
@@ -78,13 +79,10 @@ def measure_noise(
 
 @torch.inference_mode()
 def read_prompt(model: BaseModel, prompt: Sequence[int]) -> KVCache:
-    """A cache that holds the prompt, read in one pass, as decoding does."""
+    """A cache that holds the prompt, read as decoding reads it."""
     cache = KVCache.of(model)
     if prompt:
-        n = len(prompt)
-        visible = torch.ones(n, n, dtype=torch.bool).tril()
-        model.forward(torch.tensor(list(prompt)), torch.arange(n), visible, cache)
-        cache.commit(range(n))
+        prefill(model, list(prompt), cache)
     return cache
 
 
