@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from explorer.figures.view import Run
 from explorer.tracing.summary import Origin, origins
 from explorer.tracing.text import readable, spans
-from explorer.ui.view import Run
 
 DEEPEST_STYLE = 4  # depths from here on look the same
 

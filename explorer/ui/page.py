@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import gradio as gr
 import plotly.graph_objects as go
 
+from explorer.figures import lengths_figure, race_figure
 from explorer.ui import panels
 from explorer.ui.examples import EXAMPLES
-from explorer.ui.figures import lengths_figure, race_figure
 from explorer.ui.limits import Limits
 from explorer.ui.session import stop_session
 from explorer.ui.settings import SettingsInputs, settings_inputs

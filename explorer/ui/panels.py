@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from html import escape
 
 from explorer.analysis.speedup import RaceFigures
+from explorer.figures import numbers
+from explorer.figures.view import StepView
 from explorer.tracing.schema import TopTokens
 from explorer.tracing.text import encodable
-from explorer.ui import numbers
 from explorer.ui.verdicts import node_title, sentences, step_sentence
-from explorer.ui.view import StepView
 
 PARTS = ("heads", "draft", "verify", "accept", "commit")
 SLOWER, FASTER = 0.995, 1.005  # between them, two digits would show 1.00

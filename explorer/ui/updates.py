@@ -7,14 +7,14 @@ from typing import Any
 import gradio as gr
 
 from explorer.analysis.speedup import race_figures
-from explorer.ui import numbers, panels
+from explorer.figures import lengths_figure, mask_figure, numbers, race_figure, tree_figure
+from explorer.figures.palette import LOOKS
+from explorer.figures.view import StepView, step_view
+from explorer.ui import panels
 from explorer.ui.engine import Engine
-from explorer.ui.figures import lengths_figure, mask_figure, race_figure, tree_figure
 from explorer.ui.lanes import medusa_lane, plain_lane
 from explorer.ui.page import NODE_HINT, Page
-from explorer.ui.palette import LOOKS
 from explorer.ui.session import Session
-from explorer.ui.view import StepView, step_view
 
 Update = dict[Any, Any]
 SPECULATIVE = {"medusa": "Medusa", "plain": "Plain again (no heads are loaded)"}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from explorer.ui.numbers import count, ordinal, probability
-from explorer.ui.view import StepView
+from explorer.figures.numbers import count, ordinal, probability
+from explorer.figures.view import StepView
 
 
 def node_title(view: StepView, row: int) -> str:

@@ -3,12 +3,13 @@ import re
 import pytest
 
 from explorer.analysis.speedup import RaceFigures
+from explorer.figures import numbers
+from explorer.figures.view import StepView, step_view
 from explorer.tracing.schema import Piece
 from explorer.tracing.text import join_pieces
-from explorer.ui import numbers, panels
+from explorer.ui import panels
 from explorer.ui.lanes import lane_text, medusa_lane, plain_lane
 from explorer.ui.verdicts import sentences, step_sentence
-from explorer.ui.view import StepView, step_view
 from tests.ui.fakes import TEXT, FakeExplorer
 
 EVIL = "<img src=x onerror=alert(1)>\"'&"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from explorer.ui.figures.base import layout, legend, plotly_text, text_columns
-from explorer.ui.numbers import ordinal, probability
-from explorer.ui.palette import LOOKS, MONO, NEUTRAL
-from explorer.ui.tree_layout import Layout, tidy
-from explorer.ui.view import StepView
+from explorer.figures.base import layout, legend, plotly_text, text_columns
+from explorer.figures.numbers import ordinal, probability
+from explorer.figures.palette import LOOKS, MONO, NEUTRAL
+from explorer.figures.tree_layout import Layout, tidy
+from explorer.figures.view import StepView
 
 LABEL_LIMIT = 11  # characters of a token on a label; the hover text shows more
 COLUMN_PIXELS = 118

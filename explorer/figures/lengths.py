@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
+from explorer.figures.base import axis, layout
+from explorer.figures.numbers import plural
+from explorer.figures.palette import ACCEPTED, NEUTRAL, ROOT
 from explorer.tracing.schema import Step
 from explorer.tracing.summary import accepted_drafts
-from explorer.ui.figures.base import axis, layout
-from explorer.ui.numbers import plural
-from explorer.ui.palette import ACCEPTED, NEUTRAL, ROOT
 
 HEIGHT = 84
 LEAST_STEPS = 24  # the bars of a young run do not fill the whole width

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from explorer.ui.figures.base import axis, layout, plotly_text
-from explorer.ui.numbers import count
-from explorer.ui.palette import LOOKS, MONO, NEUTRAL, PRUNED
-from explorer.ui.view import StepView
+from explorer.figures.base import axis, layout, plotly_text
+from explorer.figures.numbers import count
+from explorer.figures.palette import LOOKS, MONO, NEUTRAL, PRUNED
+from explorer.figures.view import StepView
 
 LABEL_LIMIT = 9
 CHARACTER = 0.61  # width of a monospaced character over its height

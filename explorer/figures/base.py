@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from explorer.ui.palette import NEUTRAL, SANS
+from explorer.figures.palette import NEUTRAL, SANS
 
 CONFIG = {"displayModeBar": False, "scrollZoom": False, "doubleClick": "reset"}
 HOVER = {"bgcolor": "#20242c", "bordercolor": "#20242c", "font": {"color": "#ffffff", "size": 12}}

@@ -2,12 +2,12 @@ import json
 
 import pytest
 
+from explorer.figures import lengths_figure, mask_figure, race_figure, tree_figure
+from explorer.figures.base import plotly_text
+from explorer.figures.palette import LOOKS
+from explorer.figures.tree_layout import tidy
+from explorer.figures.view import step_view
 from explorer.tracing.schema import Piece
-from explorer.ui.figures import lengths_figure, mask_figure, race_figure, tree_figure
-from explorer.ui.figures.base import plotly_text
-from explorer.ui.palette import LOOKS
-from explorer.ui.tree_layout import tidy
-from explorer.ui.view import step_view
 from tests.ui.fakes import SHAPES, FakeExplorer
 
 EVIL = '<img src=x onerror="alert(1)"> & $x$'

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
+from explorer.figures.base import axis, layout, legend
+from explorer.figures.palette import ACCEPTED, PRUNED
 from explorer.tracing.schema import PlainToken, Step
 from explorer.tracing.summary import medusa_clock, plain_clock
-from explorer.ui.figures.base import axis, layout, legend
-from explorer.ui.palette import ACCEPTED, PRUNED
 
 HEIGHT = 150
 
