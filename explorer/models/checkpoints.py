@@ -16,7 +16,6 @@ Public formats, all with the keys `{head}.{block}.linear.weight`, `{head}.{block
 from __future__ import annotations
 
 import json
-import os
 import pickle
 import re
 import zipfile
@@ -26,10 +25,10 @@ from typing import Any
 import torch
 from pydantic import ValidationError
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
 from explorer.errors import ExplorerError
+from explorer.models.folders import write_checkpoint
 from explorer.models.heads import HeadsConfig, MedusaHeads
 from explorer.models.hub import heads_folder
 
@@ -39,26 +38,10 @@ _PUBLIC_KEY = re.compile(r"^(?:medusa_head\.)?(\d+)\.(\d+)\.(linear\.weight|line
 
 def save_heads(heads: MedusaHeads, folder: str | Path) -> Path:
     """Write the heads in the own format; an interrupted write leaves the old files whole."""
-    folder = Path(folder)
     tensors = {name: t.detach().cpu().contiguous() for name, t in heads.state_dict().items()}
     if "token_map" in tensors:
         tensors["token_map"] = tensors["token_map"].int()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        # Both files are written aside first, so that a full disk spoils neither.
-        save_file(tensors, folder / "model.safetensors.part", metadata={"format": "pt"})
-        text = json.dumps(heads.config.model_dump(mode="json"), indent=2, ensure_ascii=False)
-        (folder / "config.json.part").write_text(text + "\n", encoding="utf-8")
-        for name in ("model.safetensors", "config.json"):
-            # safetensors writes for the owner alone, and an image may run as another user.
-            (folder / f"{name}.part").chmod(0o644)
-            os.replace(folder / f"{name}.part", folder / name)
-    except (OSError, SafetensorError) as error:
-        raise ExplorerError(
-            f"The heads cannot be saved in {folder} ({error}): "
-            "free some disk space or choose another folder."
-        ) from error
-    return folder
+    return write_checkpoint(folder, tensors, heads.config.model_dump(mode="json"), "The heads")
 
 
 def load_heads(

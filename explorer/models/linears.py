@@ -1,0 +1,63 @@
+"""Linear layers of every backend as plain matrices, and plain matrices back in 4 bits."""
+
+from __future__ import annotations
+
+import gguf
+import numpy as np
+import torch
+from torch import nn
+
+from explorer.models.gguf_codes import GROUP, Codes, four_bit_codes
+from explorer.models.gguf_file import StoredTensor
+from explorer.models.int4 import Int4Linear
+
+Q4_1 = gguf.GGMLQuantizationType.Q4_1
+BLOCK_BYTES = gguf.GGML_QUANT_SIZES[Q4_1][1]  # for GROUP weights
+
+
+def is_linear(module: nn.Module) -> bool:
+    """Whether the module is a linear layer of one of the backends."""
+    return isinstance(module, nn.Linear | Int4Linear)
+
+
+@torch.inference_mode()
+def dense_weight(linear: nn.Module) -> torch.Tensor:
+    """The matrix [N, K] float32 that a linear layer multiplies by, whatever its backend.
+
+    A packed layer is asked for it by the unit vectors, so its answer has the rounding of bf16.
+    """
+    weight = getattr(linear, "weight", None)
+    if weight is not None and weight.is_floating_point():
+        return weight.float()
+    device = next(iter(linear.state_dict().values())).device
+    rows = linear(torch.eye(linear.in_features, dtype=torch.bfloat16, device=device)).float()
+    if linear.bias is not None:
+        rows = rows - linear.bias.float()
+    return rows.T.contiguous()
+
+
+def four_bit_blocks(weight: torch.Tensor) -> torch.Tensor:
+    """A matrix [N, K] as ggml's Q4_1 blocks, uint8 [N, K / 32 · 20]; K is a multiple of 32."""
+    values = weight.detach().float().cpu().numpy()
+    return torch.from_numpy(gguf.quants.quantize(values, Q4_1))
+
+
+def codes_of_blocks(blocks: torch.Tensor) -> Codes:
+    """The codes in Q4_1 blocks uint8 [N, bytes a row]."""
+    data = blocks.numpy()
+    rows, width = data.shape
+    return four_bit_codes(StoredTensor(Q4_1, data, (rows, width // BLOCK_BYTES * GROUP)))
+
+
+def dequantised(blocks: torch.Tensor) -> torch.Tensor:
+    """The matrix [N, K] float32 that Q4_1 blocks hold."""
+    return torch.from_numpy(np.ascontiguousarray(codes_of_blocks(blocks).dequantised()))
+
+
+def dense_linear(weight: torch.Tensor, bias: torch.Tensor | None) -> nn.Linear:
+    """An unquantised, frozen layer around the matrix [N, K], which is not copied."""
+    linear = nn.Linear(*reversed(weight.shape), bias=bias is not None, device="meta")
+    linear.weight = nn.Parameter(weight, requires_grad=False)
+    if bias is not None:
+        linear.bias = nn.Parameter(bias.to(weight), requires_grad=False)
+    return linear
