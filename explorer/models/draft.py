@@ -1,0 +1,295 @@
+"""A small draft model: the first layers of the base model, distilled to guess what it says next.
+
+It reads the same tokens as its base model. The base model's embedding and LM head are used where
+they lie in memory; a checkpoint holds the draft's own layers and final norm alone. Where the draft
+has a vocabulary of its own (the most frequent tokens, as in FR-Spec), its LM head is that part of
+the base model's, which is most of what a draft pass costs, and all other tokens get the logit −∞.
+
+A checkpoint is `model.safetensors` beside `config.json` (the fields of DraftConfig). Tensors carry
+the network's own names; with the storage int4 a linear layer's weight is ggml's Q4_1 blocks, uint8
+[N, K / 32 · 20], which the int4 backend runs as they are. token_map int32 [V_d] are full token ids.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from accelerate import init_empty_weights
+from pydantic import BaseModel as Schema
+from pydantic import ConfigDict, Field, ValidationError
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor, nn
+from transformers import AutoModelForCausalLM
+
+from explorer.errors import ExplorerError
+from explorer.models import int4
+from explorer.models.base import BaseModel
+from explorer.models.folders import CONFIG, WEIGHTS, write_checkpoint
+from explorer.models.gguf_codes import GROUP
+from explorer.models.linears import (
+    codes_of_blocks,
+    dense_linear,
+    dense_weight,
+    dequantised,
+    four_bit_blocks,
+    is_linear,
+)
+from explorer.models.lm_head import LMHead, rows_of_weight
+from explorer.models.loader import choose_attention
+from explorer.models.presets import ROOT
+
+DEFAULT_DRAFT = ROOT / "assets" / "draft"
+Storage = Literal["int4", "bf16"]
+
+
+class DraftConfig(Schema):
+    """What `config.json` of a draft checkpoint says."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    num_layers: int = Field(ge=1, le=256)
+    hidden_size: int = Field(ge=1, le=1 << 20)
+    vocab_size: int = Field(ge=1, le=1 << 24)
+    draft_vocab_size: int | None = Field(default=None, ge=1)
+    storage: Storage = "int4"
+    base_model: str = ""
+    training: dict[str, Any] = Field(default_factory=dict)
+    accuracy: dict[str, Any] = Field(default_factory=dict)
+
+
+class DraftHead(LMHead):
+    """The base model's LM head over the draft's vocabulary: hidden [n, H] → [n, V], −∞ elsewhere.
+
+    `token_map` int64 [V_d], or None for the whole vocabulary; `weight` is then the base model's.
+    """
+
+    def __init__(self, base: LMHead, token_map: Tensor | None) -> None:
+        if token_map is not None:
+            token_map = token_map.to(base.weight.device)
+        weight = base.weight if token_map is None else base.weight[token_map]
+        bias = base.bias if base.bias is None or token_map is None else base.bias[token_map]
+        super().__init__(weight, rows_of_weight(weight), bias, base.softcap, base.scale)
+        self.token_map, self.vocab_size = token_map, base.weight.shape[0]
+
+    def __call__(self, hidden: Tensor) -> Tensor:
+        """Logits [n, V] float32 of hidden [n, H]."""
+        logits = super().__call__(hidden)
+        if self.token_map is None:
+            return logits
+        whole = logits.new_full((logits.shape[0], self.vocab_size), -torch.inf)
+        whole[:, self.token_map] = logits
+        return whole
+
+
+@dataclass
+class DraftModel(BaseModel):
+    """A draft that runs like any base model: `forward`, `logits`, `KVCache.of(draft)`."""
+
+    draft_config: DraftConfig | None = None
+
+    @property
+    def vocab_size(self) -> int:
+        """Tokens of the base model's vocabulary, which the logits are over."""
+        return self.lm_head.vocab_size
+
+
+def load_draft(folder: str | Path, base: BaseModel) -> DraftModel:
+    """The draft in `folder`, on the base model's device, around its embedding and LM head.
+
+    Raises ExplorerError: no draft there, a broken one, or one made for another base model.
+    """
+    folder = Path(folder).expanduser()
+    config = _read_config(folder)
+    ours = {"hidden_size": base.hidden_size, "vocab_size": base.vocab_size}
+    for name, value in ours.items():
+        if getattr(config, name) != value:
+            made_for = f" (made for {config.base_model})" if config.base_model else ""
+            raise ExplorerError(
+                f"The draft model in {folder}{made_for} expects a {name} of "
+                f"{getattr(config, name)}, but this base model has {value}: choose a draft that "
+                "was trained for this base model."
+            )
+    tensors = _read_tensors(folder)
+    token_map = _token_map(tensors, config, folder)
+    network = empty_network(base.network, config.num_layers)
+    _fill(network, tensors, folder)
+    choose_attention(network, base.device)
+    return draft_model(network, base, config, token_map)
+
+
+def draft_model(
+    network: nn.Module, base: BaseModel, config: DraftConfig, token_map: Tensor | None
+) -> DraftModel:
+    """The draft around its network, on the base model's LM head."""
+    return DraftModel(
+        network=network,
+        tokenizer=base.tokenizer,
+        lm_head=DraftHead(base.lm_head, token_map),
+        name=f"{config.num_layers}-layer draft of {base.name}",
+        backend=config.storage,
+        device=base.device,
+        context_length=base.context_length,
+        eos_ids=base.eos_ids,
+        draft_config=config,
+    )
+
+
+def empty_network(base: nn.Module, num_layers: int) -> nn.Module:
+    """A network like the base's with its first `num_layers` layers, whose weights are empty.
+
+    The embedding and the LM head are the base's own modules. Raises ExplorerError if the base has
+    fewer layers, or does not keep them in a list as the usual architectures do.
+    """
+    config = copy.deepcopy(base.config)
+    text = config.get_text_config()
+    if not hasattr(base.base_model, "layers") or num_layers > text.num_hidden_layers:
+        raise ExplorerError(
+            f"No draft of {num_layers} layers can be made of this base model, which has "
+            f"{text.num_hidden_layers}: ask for fewer, or choose a model with a list of layers."
+        )
+    text.num_hidden_layers = num_layers
+    if getattr(text, "layer_types", None):
+        text.layer_types = text.layer_types[:num_layers]
+    vars(config).pop("quantization_config", None)
+    with init_empty_weights(include_buffers=False):
+        network = AutoModelForCausalLM.from_config(
+            config, dtype=base.dtype, attn_implementation="eager"
+        )
+    network.set_input_embeddings(base.get_input_embeddings())
+    network.set_output_embeddings(base.get_output_embeddings())
+    device = base.get_input_embeddings().weight.device
+    for name, buffer in list(network.named_buffers()):
+        parent, _, field = name.rpartition(".")
+        network.get_submodule(parent).register_buffer(field, buffer.to(device), persistent=False)
+    return network.eval()
+
+
+def own_modules(network: nn.Module) -> list[tuple[str, nn.Module]]:
+    """The draft's own modules with weights, named inside the network's body."""
+    embedding = network.get_input_embeddings()
+    return [
+        (name, module)
+        for name, module in network.base_model.named_modules()
+        if module is not embedding
+        and (is_linear(module) or list(module.named_parameters(recurse=False)))
+    ]
+
+
+def first_layers(base: nn.Module, num_layers: int) -> nn.Module:
+    """An untrained draft network: the base's first layers and final norm, copied to float32."""
+    network = empty_network(base, num_layers)
+    for name, module in own_modules(network):
+        source = base.base_model.get_submodule(name)
+        for field, _ in list(module.named_parameters(recurse=False)):
+            linear = field == "weight" and is_linear(source)
+            values = dense_weight(source) if linear else getattr(source, field).detach().float()
+            setattr(module, field, nn.Parameter(values.clone()))
+    return network
+
+
+def save_draft(
+    network: nn.Module, config: DraftConfig, token_map: Tensor | None, folder: str | Path
+) -> Path:
+    """Write a float32 draft network in the storage that `config` names. Raises ExplorerError."""
+    tensors = {}
+    for name, module in own_modules(network):
+        for field, values in module.named_parameters(recurse=False):
+            four_bit = config.storage == "int4" and field == "weight" and packs(module)
+            values = values.detach().cpu()
+            stored = four_bit_blocks(values) if four_bit else values.to(torch.bfloat16)
+            tensors[f"{name}.{field}"] = stored.contiguous()
+    if token_map is not None:
+        tensors["token_map"] = token_map.int().cpu()
+    return write_checkpoint(folder, tensors, config.model_dump(mode="json"), "The draft model")
+
+
+def packs(module: nn.Module) -> bool:
+    """Whether a layer's weight can be stored in 4-bit blocks: linear, of whole groups."""
+    return isinstance(module, nn.Linear) and module.in_features % GROUP == 0
+
+
+def _read_config(folder: Path) -> DraftConfig:
+    try:
+        return DraftConfig.model_validate_json((folder / CONFIG).read_bytes())
+    except FileNotFoundError:
+        raise ExplorerError(
+            f"There is no draft model in {folder}: make one with 'train draft', or name a folder "
+            "that holds one."
+        ) from None
+    except (OSError, ValidationError, RecursionError) as error:
+        raise ExplorerError(
+            f"The draft model's {CONFIG} in {folder} cannot be read ({type(error).__name__}): "
+            "train or download it again."
+        ) from error
+
+
+def _read_tensors(folder: Path) -> dict[str, Tensor]:
+    try:
+        return load_file(folder / WEIGHTS)
+    except (OSError, SafetensorError) as error:
+        raise ExplorerError(
+            f"The draft model's {WEIGHTS} in {folder} cannot be read ({error!s:.120}): train or "
+            "download it again."
+        ) from error
+
+
+def _token_map(tensors: dict[str, Tensor], config: DraftConfig, folder: Path) -> Tensor | None:
+    if config.draft_vocab_size is None:
+        return None
+    ids = tensors.get("token_map", torch.empty(0)).long()
+    fits = ids.shape == (config.draft_vocab_size,) and ids.unique().numel() == len(ids)
+    if not fits or ids.min() < 0 or ids.max() >= config.vocab_size:
+        raise _broken(folder, "token_map")
+    return ids
+
+
+def _fill(network: nn.Module, tensors: dict[str, Tensor], folder: Path) -> None:
+    """Give the empty network its stored weights, in the base model's dtype and on its device."""
+    embedding = network.get_input_embeddings().weight
+    for name, module in own_modules(network):
+        for field, empty in list(module.named_parameters(recurse=False)):
+            key = f"{name}.{field}"
+            stored = tensors.get(key)
+            if stored is None:
+                raise _broken(folder, key)
+            if stored.dtype == torch.uint8 and packs(module) and field == "weight":
+                stored = _blocks_checked(stored, empty, folder, key)
+            elif stored.shape != empty.shape or not torch.isfinite(stored).all():
+                raise _broken(folder, key)
+            if stored.dtype != torch.uint8:
+                values = stored.to(embedding.device, embedding.dtype)
+                setattr(module, field, nn.Parameter(values, requires_grad=False))
+                continue
+            network.base_model.set_submodule(
+                name, _four_bit_linear(stored, tensors.get(f"{name}.bias"), embedding)
+            )
+            break  # the bias went with it
+    network.requires_grad_(False)
+
+
+def _blocks_checked(blocks: Tensor, empty: Tensor, folder: Path, key: str) -> Tensor:
+    if blocks.shape != four_bit_blocks(torch.zeros(empty.shape)).shape:
+        raise _broken(folder, key)
+    if not torch.isfinite(dequantised(blocks)).all():
+        raise _broken(folder, key)
+    return blocks
+
+
+def _four_bit_linear(blocks: Tensor, bias: Tensor | None, like: Tensor) -> nn.Module:
+    """The blocks as a layer of the int4 backend, or dense where that cannot run."""
+    codes = codes_of_blocks(blocks)
+    if like.dtype == torch.bfloat16 and int4.supports(codes, like.device):
+        return int4.Int4Linear(codes, bias, like.device)
+    return dense_linear(dequantised(blocks).to(like), None if bias is None else bias.to(like))
+
+
+def _broken(folder: Path, key: str) -> ExplorerError:
+    return ExplorerError(
+        f"The draft model in {folder} is incomplete or does not fit its {CONFIG} ({key}): train "
+        "or download it again."
+    )
