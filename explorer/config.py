@@ -11,6 +11,7 @@ from explorer.errors import ExplorerError
 Backend = Literal["auto", "int4", "nf4", "bf16", "fp32"]
 Device = Literal["auto", "cpu", "cuda"]
 Acceptance = Literal["auto", "greedy", "sample", "typical"]
+Candidates = Literal["top", "drawn"]
 
 MAX_NEW_TOKENS = 4096
 MAX_PROMPT_CHARACTERS = 100_000
@@ -22,7 +23,9 @@ class DecodeSettings(BaseModel):
     """How to decode one prompt.
 
     `acceptance` auto means greedy at temperature 0 and sample (lossless) above it. `epsilon` and
-    `delta` belong to typical acceptance (Medusa, section 2.3.1). `top_k` 0 means no limit.
+    `delta` belong to typical acceptance (Medusa, section 2.3.1). `top_k` 0 means no limit. The
+    fields with a description are parameters of single methods (decoding/registry.py): command
+    line, page and documents take range, default and description from here.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -39,6 +42,37 @@ class DecodeSettings(BaseModel):
     max_new_tokens: int = Field(128, ge=1, le=MAX_NEW_TOKENS)
     system_prompt: str | None = Field(None, max_length=MAX_PROMPT_CHARACTERS)
     raw_prompt: bool = False
+
+    candidates: Candidates = Field(
+        "top",
+        description="a head's best guesses, or guesses drawn from its distribution, which are "
+        "judged by rejection sampling (needs a temperature above 0)",
+    )
+    draft_tokens: int = Field(
+        3, ge=1, le=32, description="K: tokens that the draft model writes ahead in a step"
+    )
+    draft_layers: int = Field(
+        0,
+        ge=0,
+        le=512,
+        description="draft with so many first layers of the base model; 0: with the trained "
+        "draft model if there is one, else with a fifth of the layers",
+    )
+    lookahead_window: int = Field(
+        4, ge=1, le=32, description="W: positions ahead that are guessed in parallel"
+    )
+    lookahead_ngram: int = Field(
+        3, ge=3, le=8, description="N: tokens of an n-gram; N − 1 steps of guesses are kept"
+    )
+    lookahead_guesses: int = Field(
+        3, ge=1, le=32, description="G: n-grams from the pool that are verified in a step"
+    )
+    lookup_tokens: int = Field(
+        4, ge=1, le=64, description="tokens that are copied from behind the match"
+    )
+    lookup_ngram: int = Field(
+        3, ge=1, le=16, description="longest run of last tokens to look for in the text so far"
+    )
 
     @property
     def rule(self) -> Literal["greedy", "sample", "typical"]:
@@ -69,5 +103,10 @@ def decode_settings(**values: object) -> DecodeSettings:
         raise ExplorerError(
             f"'{settings.acceptance}' acceptance needs a temperature above 0: raise it, or choose "
             "'greedy'."
+        )
+    if settings.candidates == "drawn" and settings.rule != "sample":
+        raise ExplorerError(
+            "Drawn candidates need the acceptance rule 'sample': set a temperature above 0 and "
+            "leave the rule at auto, or choose top candidates."
         )
     return settings

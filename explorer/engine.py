@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import importlib.metadata
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from explorer.analysis.calibration import auto_calibration
 from explorer.config import DecodeSettings
 from explorer.decoding.acceptance import acceptance_rule
+from explorer.decoding.draft_model import default_draft, early_exit
 from explorer.decoding.loop import Prefilled, StepResult, decode
 from explorer.decoding.race import interleave
 from explorer.decoding.recording import Recorder
-from explorer.decoding.registry import find_method
+from explorer.decoding.registry import Kit, find_method
 from explorer.decoding.selfcheck import check_model
 from explorer.decoding.tree import ROOT_ONLY, Tree, parse_tree, require_fit
 from explorer.errors import ExplorerError
@@ -42,12 +43,14 @@ class Explorer:
     heads_name: str | None
     auto_tree: Tree = ROOT_ONLY
     notes: list[str] = field(default_factory=list)
+    draft: BaseModel | None = None
 
     def __post_init__(self) -> None:
         self.pieces = Pieces(self.model.tokenizer)
         # Held for one step at a time, so that concurrent runs take turns and no step's clock
         # counts another run's work.
         self._turn = threading.Lock()
+        self._drafts: dict[int, BaseModel] = {}
 
     @property
     def description(self) -> str:
@@ -61,12 +64,22 @@ class Explorer:
 
     def tree_for(self, settings: DecodeSettings) -> Tree:
         """The tree that the settings ask for. Raises ExplorerError if it does not fit the heads."""
-        if settings.method == PLAIN:
+        if not find_method(settings.method, self.heads).needs_heads:
             return ROOT_ONLY
         tree = self.auto_tree if settings.tree == "auto" else parse_tree(settings.tree)
         if self.heads is not None:
             require_fit(tree, self.heads.config.num_heads, self.heads.config.output_size)
         return tree
+
+    def draft_model(self, layers: int = 0) -> BaseModel:
+        """The model that `draft-model` drafts with: of so many first layers, or for 0 the given
+        or the default one. Made when first asked for."""
+        if layers not in self._drafts:
+            if layers:
+                self._drafts[layers] = early_exit(self.model, layers)
+            else:
+                self._drafts[layers] = self.draft or default_draft(self.model)
+        return self._drafts[layers]
 
     def encode(self, prompt: str, settings: DecodeSettings) -> list[int]:
         """Token ids of the prompt. Raises ExplorerError if it is empty or too long."""
@@ -113,6 +126,30 @@ class Explorer:
                 yield self._recorded(recorder, item, prompt, ids, settings)
         yield from self._rest(recorder)
 
+    def compare(
+        self,
+        prompt: str,
+        settings: DecodeSettings,
+        methods: Sequence[str],
+        cancel: threading.Event | None = None,
+    ) -> Iterator[tuple[str, Event]]:
+        """Any methods, interleaved: (method, event) pairs, which make a trace for each method."""
+        prompt = encodable(prompt)
+        ids = self.encode(prompt, settings)
+        lanes = {name: settings.model_copy(update={"method": name}) for name in methods}
+        recorders = {
+            name: Recorder(
+                self.pieces, self.heads if find_method(name, self.heads).needs_heads else None, lane
+            )
+            for name, lane in lanes.items()
+        }
+        steps = {name: self._lane(ids, lane, cancel) for name, lane in lanes.items()}
+        for name, item in interleave(steps):
+            yield name, self._recorded(recorders[name], item, prompt, ids, lanes[name])
+        for name, recorder in recorders.items():
+            for event in self._rest(recorder):
+                yield name, event
+
     def _recorded(
         self,
         recorder: Recorder,
@@ -132,14 +169,19 @@ class Explorer:
         if event is not None:
             yield event
 
+    def steps(self, ids: list[int], settings: DecodeSettings) -> Iterator[Prefilled | StepResult]:
+        """The steps of a method as they are, without recording. Raises ExplorerError."""
+        method = find_method(settings.method, self.heads)
+        kit = Kit(self.model, self.heads, self.tree_for(settings), self.draft_model)
+        drafter = method.make_drafter(kit, settings)
+        rule = acceptance_rule(settings, self.model.context_length)
+        return decode(self.model, drafter, rule, ids, settings.max_new_tokens)
+
     def _lane(
         self, ids: list[int], settings: DecodeSettings, cancel: threading.Event | None
     ) -> Iterator[Prefilled | StepResult]:
         """The steps of one method, one at a time under the lock, until the end or a cancel."""
-        method = find_method(settings.method, self.heads)
-        drafter = method.make_drafter(self.heads, self.tree_for(settings))
-        rule = acceptance_rule(settings, self.model.context_length)
-        steps = decode(self.model, drafter, rule, ids, settings.max_new_tokens)
+        steps = self.steps(ids, settings)
         try:
             while cancel is None or not cancel.is_set():
                 with self._turn:

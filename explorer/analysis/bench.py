@@ -26,7 +26,6 @@ from explorer.analysis.cost_curve import WIDTHS, measure_cost_curve
 from explorer.analysis.overhead import (
     Overhead,
     Shares,
-    bare_lane,
     measure_overhead,
     shares,
     wide_tree,
@@ -182,7 +181,7 @@ def _plain_shares(explorer: Explorer, prompts: Sequence[str]) -> Shares | None:
     return shares(
         item.laps
         for prompt in prompts
-        for item in bare_lane(explorer, explorer.encode(prompt, settings), settings)
+        for item in explorer.steps(explorer.encode(prompt, settings), settings)
         if isinstance(item, StepResult)
     )
 

@@ -14,10 +14,8 @@ from pydantic import BaseModel as Schema
 from pydantic import ConfigDict
 
 from explorer.config import DecodeSettings
-from explorer.decoding.acceptance import acceptance_rule
-from explorer.decoding.loop import Prefilled, StepResult, decode
+from explorer.decoding.loop import StepResult
 from explorer.decoding.race import interleave
-from explorer.decoding.registry import find_method
 
 if TYPE_CHECKING:
     from explorer import Explorer
@@ -72,16 +70,6 @@ def shares(laps: Iterable[dict[str, float]]) -> Shares | None:
     return Shares(**parts, outside=sum(parts[part] for part in OUTSIDE))
 
 
-def bare_lane(
-    explorer: Explorer, ids: list[int], settings: DecodeSettings
-) -> Iterator[Prefilled | StepResult]:
-    """The steps of a method without any recording."""
-    method = find_method(settings.method, explorer.heads)
-    drafter = method.make_drafter(explorer.heads, explorer.tree_for(settings))
-    rule = acceptance_rule(settings, explorer.model.context_length)
-    return decode(explorer.model, drafter, rule, ids, settings.max_new_tokens)
-
-
 def measure_overhead(
     explorer: Explorer, prompts: Sequence[str], settings: DecodeSettings
 ) -> Overhead:
@@ -93,7 +81,7 @@ def measure_overhead(
     spent = {"off": 0.0, "on": 0.0}
     for prompt in prompts:
         lanes = {
-            "off": timed(bare_lane(explorer, explorer.encode(prompt, settings), settings)),
+            "off": timed(explorer.steps(explorer.encode(prompt, settings), settings)),
             "on": timed(explorer.decode(prompt, settings)),
         }
         for name, (item, seconds) in interleave(lanes, turn=1):

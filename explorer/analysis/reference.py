@@ -17,7 +17,6 @@ from pydantic import ConfigDict
 from transformers import GenerationConfig
 from transformers.generation.streamers import BaseStreamer
 
-from explorer.analysis.overhead import bare_lane
 from explorer.config import decode_settings
 from explorer.decoding.loop import StepResult
 
@@ -80,7 +79,7 @@ def plain(explorer: Explorer, ids: list[int], max_new_tokens: int) -> Run:
     settings = decode_settings(method="plain", max_new_tokens=max_new_tokens)
     tokens: list[int] = []
     start = end = 0.0
-    for item in bare_lane(explorer, ids, settings):
+    for item in explorer.steps(ids, settings):
         if isinstance(item, StepResult):
             tokens += item.emitted
         else:

@@ -2,22 +2,24 @@
 
 The prediction that judges a node comes from its *parent's* row. Greedy and sample are lossless:
 they ask the base model what comes next, row by row, and follow the child that holds the answer.
-Typical acceptance (Medusa, arXiv 2401.10774, section 2.3.1) is not: it takes a candidate that the
-base model finds likely enough.
+Where the drafter *drew* its candidates and tells from which distributions, sampling judges them by
+rejection instead, which accepts more of them. Typical acceptance (Medusa, arXiv 2401.10774,
+section 2.3.1) is not lossless: it takes a candidate that the base model finds likely enough.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import torch
 
-from explorer.decoding.sampling import Draws, SamplingSettings, distribution
+from explorer.decoding.sampling import Draws, SamplingSettings, coin, distribution, without
 from explorer.decoding.tree import Tree
 
 NOT_ASKED = -1
+Proposals = Sequence[torch.Tensor | None]
 
 
 @dataclass(frozen=True)
@@ -43,9 +45,18 @@ class AcceptanceRule(Protocol):
         """The first root: the token at absolute `position`, from logits [V]."""
 
     def judge(
-        self, tree: Tree, tokens: torch.Tensor, logits: torch.Tensor, position: int
+        self,
+        tree: Tree,
+        tokens: torch.Tensor,
+        logits: torch.Tensor,
+        position: int,
+        proposals: Proposals | None = None,
     ) -> Verdict:
-        """The verdict on a pass: tokens [n] int64, logits [n, V], absolute position of the root."""
+        """The verdict on a pass: tokens [n] int64, logits [n, V], absolute position of the root.
+
+        proposals: per row, the distribution [V] that its children were drawn from, one after the
+        other without replacement, in their order; None where candidates were not drawn.
+        """
 
 
 def follow(tree: Tree, tokens: list[int], wanted: Callable[[int], int]) -> tuple[list[int], int]:
@@ -70,7 +81,12 @@ class Greedy:
         return int(logits.argmax())
 
     def judge(
-        self, tree: Tree, tokens: torch.Tensor, logits: torch.Tensor, position: int
+        self,
+        tree: Tree,
+        tokens: torch.Tensor,
+        logits: torch.Tensor,
+        position: int,
+        proposals: Proposals | None = None,
     ) -> Verdict:
         """See AcceptanceRule."""
         choices = logits.argmax(dim=-1).tolist()
@@ -82,7 +98,9 @@ class Sample:
     """One draw per row from the base model's own distribution; follow the child that holds it.
 
     Each emitted token is a draw from what the base model gives at its place, so the text is
-    distributed as in plain sampling, whatever candidates the heads offered.
+    distributed as in plain sampling, whatever candidates the drafter offered. Candidates that
+    were drawn, with `proposals`, are judged by rejection sampling, which is lossless for them
+    alone: top-ranked candidates are not samples.
     """
 
     def __init__(self, settings: SamplingSettings, draws: Draws) -> None:
@@ -94,9 +112,16 @@ class Sample:
         return self._draw(distribution(logits[None], self._settings)[0], position)
 
     def judge(
-        self, tree: Tree, tokens: torch.Tensor, logits: torch.Tensor, position: int
+        self,
+        tree: Tree,
+        tokens: torch.Tensor,
+        logits: torch.Tensor,
+        position: int,
+        proposals: Proposals | None = None,
     ) -> Verdict:
         """See AcceptanceRule."""
+        if proposals is not None:
+            return self._reject(tree, tokens.tolist(), logits, position, proposals)
         choices = [NOT_ASKED] * tree.n
 
         def wanted(row: int) -> int:
@@ -105,6 +130,62 @@ class Sample:
 
         path, bonus = follow(tree, tokens.tolist(), wanted)
         return Verdict(path, bonus, choices)
+
+    def _reject(
+        self,
+        tree: Tree,
+        tokens: list[int],
+        logits: torch.Tensor,
+        position: int,
+        proposals: Proposals,
+    ) -> Verdict:
+        """Rejection sampling down the tree, until a row accepts none of its children."""
+        choices, path = [NOT_ASKED] * tree.n, [0]
+        while True:
+            row, at = path[-1], position + len(path)
+            p = distribution(logits[row][None], self._settings)[0]
+            accepted, p = self._first_accepted(
+                [tokens[child] for child in tree.children[row]], p, proposals[row], at
+            )
+            if accepted is None:
+                choices[row] = self._draw(p, at)
+                return Verdict(path, choices[row], choices)
+            path.append(tree.children[row][accepted])
+            choices[row] = tokens[path[-1]]
+
+    def _first_accepted(
+        self, candidates: list[int], p: torch.Tensor, q: torch.Tensor | None, position: int
+    ) -> tuple[int | None, torch.Tensor]:
+        """Index of the first candidate that is accepted, and what p has become by then.
+
+        A candidate x, drawn from q, is accepted with probability min(1, p(x)/q(x)); after a
+        rejection p becomes norm(max(0, p − q)) and q loses x (Leviathan et al. 2023, section 2.3,
+        and Chen et al. 2023 for one candidate; SpecInfer, Miao et al. 2024, section 4.3, for
+        several; without replacement: Sequoia, Chen et al. 2024, section 3.2).
+        """
+        for index, token in enumerate(candidates):
+            if not q.any():  # the drafter had nothing left to draw: the rest is filling
+                break
+            if self._draw.happens(accept_probability(p, q, token), position, coin(index)):
+                return index, p
+            p, q = residual(p, q), without(q, token)
+        return None, p
+
+
+def accept_probability(p: torch.Tensor, q: torch.Tensor, token: int) -> float:
+    """min(1, p(x)/q(x)); where q(x) is 0, which no draw gives, whether p(x) is not."""
+    wanted, offered = float(p[token]), float(q[token])
+    return min(1.0, wanted / offered) if offered > 0 else float(wanted > 0)
+
+
+def residual(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
+    """norm(max(0, p − q)): what is still owed after a draw from q was rejected.
+
+    It is all zero only if p = q, and then nothing is ever rejected but by rounding: p is kept.
+    """
+    owed = (p - q).clamp(min=0)
+    total = owed.sum()
+    return owed / total if total > 0 else p
 
 
 class Typical:
@@ -127,7 +208,12 @@ class Typical:
         return self._sample.first(logits, position)
 
     def judge(
-        self, tree: Tree, tokens: torch.Tensor, logits: torch.Tensor, position: int
+        self,
+        tree: Tree,
+        tokens: torch.Tensor,
+        logits: torch.Tensor,
+        position: int,
+        proposals: Proposals | None = None,
     ) -> Verdict:
         """See AcceptanceRule."""
         log_probs = torch.log_softmax(logits / self._temperature, dim=-1)

@@ -121,6 +121,13 @@ class KVCache(Cache):
             index = torch.tensor(rows)
             for layer in self.layers:
                 layer.keep(index)
-        self.length += len(rows)
+        self._set_length(self.length + len(rows))
+
+    def rewind(self, length: int) -> None:
+        """Forget all but the first `length` committed tokens."""
+        self._set_length(min(length, self.length))
+
+    def _set_length(self, length: int) -> None:
+        self.length = length
         for layer in self.layers:
-            layer.length = self.length
+            layer.length = length

@@ -7,31 +7,53 @@ drafter that offers the bare root, so both lanes of a race run this very code.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import torch
+import torch.nn.functional as F
 
-from explorer.decoding.acceptance import AcceptanceRule, Verdict
+from explorer.decoding.acceptance import AcceptanceRule, Proposals, Verdict
 from explorer.decoding.cache import KVCache
 from explorer.decoding.tree import ROOT_ONLY, Tree
 from explorer.models.base import BaseModel
+from explorer.tracing.schema import LookaheadState
 
 PREFILL_CHUNK = 256  # tokens a pass
+
+
+@dataclass(frozen=True)
+class ExtraRows:
+    """Rows of the pass behind the tree's that the drafter wants computed, never committed.
+
+    tokens, offsets [m]: as in BaseModel.forward; visible [m, n + m]: of all rows of the pass.
+    The logits of the last `asked` of them [asked, V] go to `tell` after the pass.
+    """
+
+    tokens: torch.Tensor
+    offsets: torch.Tensor
+    visible: torch.Tensor
+    asked: int
+    tell: Callable[[torch.Tensor], None]
 
 
 @dataclass(frozen=True)
 class Draft:
     """A candidate tree with tokens. tokens, probs [n]; probs[i]: the drafter's, given its path.
 
-    `heads`, where heads drafted: their ids and probabilities, best first, [K, top] each.
+    heads      where heads drafted: their ids and probabilities, best first, [K, top] each
+    proposals  where candidates were drawn: see AcceptanceRule.judge
+    extra      rows of a lookahead branch, and `lookahead`, what to show of it
     """
 
     tree: Tree
     tokens: torch.Tensor
     probs: torch.Tensor
     heads: tuple[torch.Tensor, torch.Tensor] | None = None
+    proposals: Proposals | None = None
+    extra: ExtraRows | None = None
+    lookahead: LookaheadState | None = None
 
 
 @dataclass(frozen=True)
@@ -51,7 +73,10 @@ class Context:
 
 
 class Drafter(Protocol):
-    """A method's own part of a step. `Stopwatch.lap` tells where its time went."""
+    """A method's own part of a step. `Stopwatch.lap` tells where its time went.
+
+    A drafter that reads the prompt too has `begin(prompt)`, which is part of the prefill.
+    """
 
     def draft(self, context: Context, clock: Stopwatch) -> Draft:
         """The candidate tree for this step; its root is `context.root`."""
@@ -137,6 +162,8 @@ def decode(
     hidden = prefill(model, prompt, cache)
     logits = model.logits(hidden)[0]
     root = rule.first(logits, len(prompt))
+    if hasattr(drafter, "begin"):
+        drafter.begin(prompt)
     clock.lap("prefill")
     yield Prefilled(hidden, logits, root, clock.laps["prefill"])
     left = min(max_new_tokens, model.context_length - len(prompt))
@@ -161,15 +188,28 @@ def _step(
     clock, length = Stopwatch(model), cache.length
     draft = drafter.draft(context, clock)
     clock.lap("draft")
-    hidden = model.forward(draft.tokens, draft.tree.depths, draft.tree.mask, cache)
-    logits = model.logits(hidden)
+    hidden, logits = _verify(model, draft, cache)
     clock.lap("verify")
-    verdict = rule.judge(draft.tree, draft.tokens, logits, length)
+    verdict = rule.judge(draft.tree, draft.tokens, logits, length, draft.proposals)
     emitted = until_eos(draft.tokens[verdict.path].tolist(), model.eos_ids)
     clock.lap("accept")
     cache.commit(verdict.path)
     clock.lap("commit")
     return StepResult(draft, length, emitted, verdict, hidden, logits, clock.laps)
+
+
+def _verify(model: BaseModel, draft: Draft, cache: KVCache) -> tuple[torch.Tensor, torch.Tensor]:
+    """One pass over the tree's rows, and extra rows if there are any: the tree's hidden, logits."""
+    tree, extra = draft.tree, draft.extra
+    if extra is None:
+        hidden = model.forward(draft.tokens, tree.depths, tree.mask, cache)
+        return hidden, model.logits(hidden)
+    n, rows = tree.n, torch.cat([draft.tokens, extra.tokens])
+    visible = torch.cat([F.pad(tree.mask, (0, len(extra.tokens))), extra.visible])
+    hidden = model.forward(rows, torch.cat([tree.depths, extra.offsets]), visible, cache)
+    logits = model.logits(torch.cat([hidden[:n], hidden[len(rows) - extra.asked :]]))
+    extra.tell(logits[n:])
+    return hidden[:n], logits[:n]
 
 
 def until_eos(tokens: list[int], eos_ids: frozenset[int]) -> list[int]:

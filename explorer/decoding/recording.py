@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 import torch
 
 from explorer.decoding.acceptance import Verdict
-from explorer.decoding.loop import Prefilled, StepResult
+from explorer.decoding.loop import Draft, Prefilled, StepResult
 from explorer.decoding.sampling import distribution
 from explorer.decoding.tree import Tree
 from explorer.models.chat import Pieces
@@ -84,7 +84,7 @@ class Recorder:
         positions = self._step_positions(result)
         milliseconds = {name: seconds * 1000 for name, seconds in result.laps.items()}
         new = self._new_pieces(
-            [*rows["token_ids"], *(t for t in rows["choices"] if t >= 0)],
+            [*rows["token_ids"], *(t for t in rows["choices"] if t >= 0), *_shown(result.draft)],
             [*positions],
             rows["base_top"],
         )
@@ -96,6 +96,7 @@ class Recorder:
             emitted=result.emitted,
             positions=positions,
             timings=Timings(**milliseconds, record=record),
+            lookahead=result.draft.lookahead,
             **rows,
         )
         self._steps += 1
@@ -260,6 +261,12 @@ def _figures_of_nodes(
         for node, (parent, rank) in enumerate(zip(parents.tolist(), above, strict=True))
     ]
     return probs[parents, nodes], ranks
+
+
+def _shown(draft: Draft) -> list[int]:
+    """Tokens that a lookahead branch shows beside the tree's."""
+    state = draft.lookahead
+    return [] if state is None else [t for line in (*state.window, *state.guesses) for t in line]
 
 
 def _top_tokens(ids: torch.Tensor, probs: torch.Tensor) -> list[TopTokens]:

@@ -1,14 +1,25 @@
 """The distribution that the base model is sampled from, and draws from it.
 
-Draws use one uniform number per absolute position, fixed by the seed. A token drawn at position t
-therefore depends on the seed and on what stands before it, not on the tree, the method or the
-order of computation: with a backend whose logits are bit-exact, sampled Medusa decoding writes
-the very text that sampled plain decoding writes with the same seed.
+The random numbers of a run lie in independent streams, each with one uniform number per absolute
+position, all fixed by the seed (`Draws`). Text is drawn from the stream TEXT.
+
+When the same seed gives the same text: a rule that draws each token from the base model and
+follows the child that holds it (plain, medusa with its top candidates, lookahead, prompt-lookup)
+uses one number per position, so what it writes at t depends on the seed and on what stands before
+it, not on the tree, the method or the order of computation. Where the backend's logits are
+bit-exact, all of these write the very text that plain decoding writes with the same seed.
+
+When it cannot: rejection sampling (draft-model, medusa with drawn candidates) turns one position
+into several random events (the candidates, a coin each, the draw from the residual), and which
+token they lead to depends on what was drafted. The text has plain's distribution, and the same
+seed, settings and drafter repeat it, but it is another text than plain's.
+
+A position is judged once, and nothing before it depends on its numbers. So a candidate that was
+drawn for it, pruned unjudged and drawn again in a later step may use the same number again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -16,6 +27,7 @@ import torch
 
 from explorer.models.lm_head import top_columns
 
+Stream = tuple[int, ...]
 NUCLEUS_TRY = 256  # tokens among which the nucleus is looked for before sorting everything
 
 
@@ -58,18 +70,51 @@ def _nucleus(probs: torch.Tensor, top_p: float) -> torch.Tensor:
     return torch.zeros_like(probs).scatter_(1, columns, ranked)
 
 
+TEXT: Stream = ()
+
+
+def drafting(candidate: int) -> Stream:
+    """The stream that a drafter draws its 0-based `candidate` for a position from."""
+    return (1, candidate)
+
+
+def coin(candidate: int) -> Stream:
+    """The stream that decides whether this candidate for a position is accepted."""
+    return (2, candidate)
+
+
 class Draws:
-    """One token per absolute position, by inverting the cumulative distribution at u(position)."""
+    """The random numbers of a run, by stream and absolute position."""
 
     def __init__(self, seed: int, positions: int) -> None:
-        self._uniform = np.random.default_rng(seed).random(positions)
+        self._seed = seed
+        self._positions = positions
+        self._streams: dict[Stream, np.ndarray] = {}
 
-    def __call__(self, probs: torch.Tensor, position: int) -> int:
-        """A token drawn from probs [V] for the given absolute position."""
+    def _uniform(self, position: int, stream: Stream) -> float:
+        if stream not in self._streams:
+            source = np.random.SeedSequence(self._seed, spawn_key=stream)
+            self._streams[stream] = np.random.default_rng(source).random(self._positions)
+        return self._streams[stream][position]
+
+    def __call__(self, probs: torch.Tensor, position: int, stream: Stream = TEXT) -> int:
+        """A token drawn from probs [V] for the given absolute position.
+
+        By inverting the cumulative distribution; probs need not sum to 1.
+        """
         cumulative = probs.double().cumsum(dim=-1)
-        threshold = self._uniform[position] * cumulative[-1]
+        threshold = self._uniform(position, stream) * cumulative[-1]
         # right=True: the first token whose cumulative mass exceeds u, never one of mass 0
         return int(torch.searchsorted(cumulative, threshold, right=True))
 
+    def happens(self, probability: float, position: int, stream: Stream) -> bool:
+        """Whether an event of this probability takes place."""
+        return self._uniform(position, stream) < probability
 
-Draw = Callable[[torch.Tensor, int], int]
+
+def without(probs: torch.Tensor, token: int) -> torch.Tensor:
+    """probs [V] given that it is not `token`; all zero if nothing else was possible."""
+    rest = probs.clone()
+    rest[token] = 0
+    total = rest.sum()
+    return rest / total if total > 0 else rest

@@ -108,6 +108,21 @@ class Timings(Record):
         return self.heads + self.draft + self.verify + self.accept + self.commit
 
 
+class LookaheadState(Record):
+    """What lookahead decoding had at hand in a step.
+
+    The window's level l (oldest first) holds guesses for the positions root + l, root + l + 1, …;
+    its column j, read level by level and ended by the next step's newest level, is an n-gram that
+    went into the pool.
+    """
+
+    window: list[list[TokenId]] = Field(max_length=MAX_NODES, description="[levels][W]")
+    guesses: list[list[TokenId]] = Field(
+        max_length=MAX_NODES, description="what the pool holds behind the root, newest first"
+    )
+    pool_size: int = Field(ge=0, description="n-grams in the whole pool")
+
+
 class Step(Record):
     """One step. Row-wise lists have length n and follow the tree's row order.
 
@@ -143,6 +158,7 @@ class Step(Record):
         "positions of this or earlier steps that were not told yet; their index says which"
     )
     timings: Timings
+    lookahead: LookaheadState | None = None
 
     @model_validator(mode="after")
     def _rows_agree(self) -> Step:
@@ -180,6 +196,15 @@ class Settings(Record):
     max_new_tokens: int = Field(ge=1)
     system_prompt: str | None = None
     raw_prompt: bool = False
+    # of single methods; None in traces from before they existed
+    candidates: str | None = None
+    draft_tokens: int | None = None
+    draft_layers: int | None = None
+    lookahead_window: int | None = None
+    lookahead_ngram: int | None = None
+    lookahead_guesses: int | None = None
+    lookup_tokens: int | None = None
+    lookup_ngram: int | None = None
 
 
 class Header(Record):

@@ -1,0 +1,180 @@
+"""Speculative decoding with a draft model (Leviathan et al. 2023, Chen et al. 2023).
+
+A small model writes K tokens, one after the other, each drawn from its own distribution q under
+the same temperature, top-k and top-p as the base model's p. One pass of the base model over the
+chain of drafts gives every p; a draft x is accepted with probability min(1, p(x)/q(x)), the first
+rejected one is replaced by a draw from norm(max(0, p − q)), and where all pass, a bonus token
+follows (acceptance.Sample). At temperature 0 all mass is on the argmax, and this is comparing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from functools import lru_cache
+from typing import Protocol
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from explorer.decoding.cache import KVCache
+from explorer.decoding.loop import Context, Draft, Stopwatch, bare_root, prefill
+from explorer.decoding.sampling import Draws, SamplingSettings, distribution, drafting
+from explorer.decoding.tree import chain
+from explorer.errors import ExplorerError
+from explorer.models.base import BaseModel
+from explorer.models.draft import DEFAULT_DRAFT, load_draft
+
+DEFAULT_SHARE = 5  # one in so many of the base model's layers drafts where nothing was trained
+chain_of = lru_cache(maxsize=64)(chain)
+ONE_ROW = torch.zeros(1, dtype=torch.long), torch.ones(1, 1, dtype=torch.bool)  # offsets, visible
+
+
+class DraftSettings(SamplingSettings, Protocol):
+    """What the drafter needs of the settings: `draft_tokens` is K."""
+
+    draft_tokens: int
+
+
+class DraftModelDrafter:
+    """Drafts with `model`, whose KV cache follows the text.
+
+    `vocab_size` is the base model's; `positions` bounds the absolute positions of the text.
+    """
+
+    def __init__(
+        self, model: BaseModel, settings: DraftSettings, vocab_size: int, positions: int
+    ) -> None:
+        self.model = model
+        self.cache = KVCache.of(model)
+        self._settings = settings
+        self._vocab_size = vocab_size
+        self._draw = Draws(settings.seed, positions + 1)
+        self._read: list[int] = []  # the tokens in the cache
+        self._agreed = 0  # so many of them are known to be the text's
+
+    def begin(self, prompt: list[int]) -> None:
+        """Read the prompt, all but what `draft` will read anyway."""
+        self._catch_up(prompt)
+
+    def draft(self, context: Context, clock: Stopwatch) -> Draft:
+        """K tokens behind the root, or fewer where the text must end."""
+        room = self.model.context_length - len(context.text)
+        k = min(self._settings.draft_tokens, context.max_depth, room)
+        if k < 1:
+            return bare_root(context.root)
+        hidden = self._catch_up(context.text)
+        tokens, probs, proposals = [context.root], [1.0], []
+        for depth in range(k):
+            if depth:
+                hidden = self._forward(tokens[-1])
+            token, prob, q = self._next(hidden, len(context.text) + depth)
+            tokens.append(token)
+            probs.append(prob)
+            proposals.append(q)
+        clock.lap("heads")
+        drawn = (*proposals, None) if self._settings.temperature > 0 else None
+        return Draft(chain_of(k), torch.tensor(tokens), torch.tensor(probs), proposals=drawn)
+
+    def _next(self, hidden: torch.Tensor, position: int) -> tuple[int, float, torch.Tensor]:
+        """The draft for an absolute position from hidden [1, H], its probability, and q [V]."""
+        logits = fit(self.model.logits(hidden), self._vocab_size)
+        if self._settings.temperature == 0:
+            token = int(logits.argmax())
+            return token, float(torch.softmax(logits[0], dim=-1)[token]), logits[0]
+        q = distribution(logits, self._settings)[0]
+        token = self._draw(q, position, drafting(0))
+        return token, float(q[token]), q
+
+    def _catch_up(self, text: list[int]) -> torch.Tensor:
+        """Make the cache hold `text`; hidden [1, H] of its last token.
+
+        Drafts that were rejected are taken back. The last draft of a step was never read: where it
+        was accepted, it is read now, together with the root behind it.
+        """
+        while self._agreed < min(len(text), len(self._read)) and (
+            text[self._agreed] == self._read[self._agreed]
+        ):
+            self._agreed += 1
+        kept = min(self._agreed, len(text) - 1)  # the last token's hidden state is needed
+        self.cache.rewind(kept)
+        hidden = prefill(self.model, text[kept:], self.cache)
+        self._read[kept:] = text[kept:]
+        self._agreed = len(text)
+        return hidden
+
+    def _forward(self, token: int) -> torch.Tensor:
+        hidden = self.model.forward(torch.tensor([token]), *ONE_ROW, self.cache)
+        self.cache.commit([0])
+        self._read.append(token)
+        return hidden
+
+
+def fit(logits: torch.Tensor, size: int) -> torch.Tensor:
+    """Logits [m, V'] over a vocabulary padded otherwise, as [m, size].
+
+    Tokens that the base model does not have cannot be drafted, those that the draft model does not
+    have never are: their q is 0.
+    """
+    if logits.shape[1] >= size:
+        return logits[:, :size]
+    return F.pad(logits, (0, size - logits.shape[1]), value=-torch.inf)
+
+
+def require_same_tokenizer(model: BaseModel, draft: BaseModel) -> None:
+    """Raise ExplorerError unless both models mean the same text by the same token ids."""
+    if draft.tokenizer is model.tokenizer:
+        return
+    if draft.tokenizer.get_vocab() != model.tokenizer.get_vocab():
+        raise ExplorerError(
+            f"The draft model {draft.name} has another tokenizer than {model.name}, so its guesses "
+            "would mean other text: choose a draft model of the same family."
+        )
+
+
+def default_draft(model: BaseModel) -> BaseModel:
+    """The trained draft that ships, if it fits this model; else a fifth of the model's layers."""
+    if DEFAULT_DRAFT.is_dir():
+        with contextlib.suppress(ExplorerError):  # it was made for another base model
+            return load_draft(DEFAULT_DRAFT, model)
+    return early_exit(model, max(1, model.config.num_hidden_layers // DEFAULT_SHARE))
+
+
+def early_exit(model: BaseModel, layers: int) -> BaseModel:
+    """A draft model of the base model's first layers, its final norm and its LM head.
+
+    All weights are the base model's own, by reference. Raises ExplorerError if it has no such
+    number of layers.
+    """
+    most = model.config.num_hidden_layers
+    if not 1 <= layers <= most:
+        raise ExplorerError(
+            f"A draft of {layers} layers cannot be cut from {model.name}: it has {most}."
+        )
+    network = _shallow(model.network)
+    body = _shallow(model.network.base_model)
+    network._modules[model.network.base_model_prefix] = body
+    body._modules["layers"] = nn.ModuleList(list(body.layers)[:layers])
+    network.config = body.config = copy.deepcopy(model.config)
+    body.config.num_hidden_layers = layers
+    if getattr(body.config, "layer_types", None):
+        body.config.layer_types = body.config.layer_types[:layers]
+    return BaseModel(
+        network=network,
+        tokenizer=model.tokenizer,
+        lm_head=model.lm_head,
+        name=f"{model.name}, first {layers} of {most} layers",
+        backend=model.backend,
+        device=model.device,
+        context_length=model.context_length,
+        eos_ids=model.eos_ids,
+        bit_exact=model.bit_exact,
+    )
+
+
+def _shallow(module: nn.Module) -> nn.Module:
+    """A copy that shares its children and parameters but may get others."""
+    twin = copy.copy(module)
+    twin._modules = dict(module._modules)
+    return twin
