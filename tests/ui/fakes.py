@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 import re
 import threading
@@ -55,11 +56,23 @@ def cartesian(widths: Sequence[int]) -> list[list[int]]:
     ]
 
 
+def sparse(nodes: int) -> list[list[int]]:
+    """The likeliest rank paths if a guess of rank r at depth d is right with 0.6·0.9^d/(r + 1)."""
+    chance = {
+        tuple(path): math.prod(0.6 * 0.9**d / (r + 1) for d, r in enumerate(path))
+        for path in cartesian([8, 5, 4, 3])
+    }
+    best = sorted(chance, key=chance.__getitem__, reverse=True)[:nodes]
+    return [list(path) for path in sorted(best, key=lambda path: (len(path), path))]
+
+
 SHAPES = [
     TreeShape(name="root", paths=[]),
     TreeShape(name="cartesian:2,2", paths=cartesian([2, 2])),
     TreeShape(name="chain:3", paths=cartesian([1, 1, 1])),
     TreeShape(name="wide", paths=cartesian([4, 3, 2, 1])),
+    TreeShape(name="sparse", paths=sparse(63)),
+    TreeShape(name="huge", paths=cartesian([4, 4, 4, 3])),
 ]
 
 

@@ -1,0 +1,82 @@
+// The bar on top: where the run comes from, recorded runs, and what can be done with it.
+
+import { button, h, replace, select } from "./dom.js";
+import { KEYS } from "./keys.js";
+import { SPEEDS } from "./playback.js";
+import { saveHtml, saveTrace } from "./save.js";
+
+export function barView(app) {
+  const caption = h("p", { class: "sx-caption" });
+  const gallery = h("span", { class: "sx-gallery" });
+  const input = h("input", { type: "file", accept: ".gz,.json.gz", hidden: true, "aria-label": "Trace file",
+    onchange: async () => {
+      const [file] = input.files;
+      input.value = "";
+      if (file) await app.openFile(file);
+    } });
+  const needing = [
+    button("save", "Save this run as a trace", () => saveTrace(app.trace)),
+    button("html", "Save this run as one HTML file that opens offline", () => app.attempt(saveHtml(app.trace))),
+    button("link", "Copy a link to this step", () => app.copyLink()),
+    button("present", "Presenter mode: large type, a step in stages (p)", () => app.present(true)),
+  ];
+  const element = h("div", { class: "sx-topbar" }, caption, gallery,
+    h("div", { class: "sx-tools" }, button("open", "Open a saved trace", () => input.click()), ...needing, help()), input);
+  app.store.subscribe((any) => {
+    if (any("source", "problem", "trace")) draw(app, caption);
+    needing.forEach((one) => (one.disabled = !app.view));
+    if (any("gallery")) replace(gallery, galleryList(app));
+  });
+  return element;
+}
+
+function draw(app, caption) {
+  const { problem, source } = app.state;
+  caption.classList.toggle("is-problem", problem !== null);
+  caption.setAttribute("role", problem === null ? "note" : "alert");
+  caption.textContent = problem ?? source ?? "";
+  caption.title = caption.textContent;
+}
+
+function galleryList(app) {
+  if (app.gallery.length === 0) return null;
+  const options = [["", "recorded runs …"], ...app.gallery.map((one) => [one.name, one.name])];
+  const list = select("Open a recorded run", options, "", (name) => {
+    list.value = "";
+    if (name) app.openRecorded(name);
+  });
+  return list;
+}
+
+function help() {
+  const rows = KEYS.map(([key, does]) => h("tr", {}, h("th", { scope: "row" }, key), h("td", {}, does)));
+  return h("details", { class: "sx-help" }, h("summary", { title: "Keys" }, "keys"),
+    h("table", {}, h("tbody", {}, ...rows)));
+}
+
+/** The buttons above the timeline. */
+export function controls(app) {
+  const play = button("▶", "Play (space)", () => app.playback.toggle(), { class: "sx-play" });
+  const speed = select("Speed of playing", SPEEDS, app.state.speed, (value) => app.store.set({ speed: value }));
+  const follow = button("follow live", "Follow the newest step (l)", () => app.followLive(), { class: "sx-follow" });
+  app.store.subscribe((any) => {
+    if (any("playing")) {
+      const [sign, label] = app.state.playing ? ["❚❚", "Pause (space)"] : ["▶", "Play (space)"];
+      play.textContent = sign;
+      play.title = label;
+      play.setAttribute("aria-label", label);
+    }
+    speed.value = app.state.speed;
+    follow.setAttribute("aria-pressed", app.state.follow && app.state.live);
+    follow.disabled = !app.state.live;
+  });
+  return [
+    button("|◂", "First step (Home)", () => app.show(0)),
+    button("◂", "Previous step (←)", () => app.show(app.state.step - 1)),
+    play,
+    button("▸", "Next step (→)", () => app.show(app.state.step + 1)),
+    button("▸|", "Last step (End)", () => app.show(Infinity)),
+    speed,
+    follow,
+  ];
+}

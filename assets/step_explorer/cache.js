@@ -1,0 +1,90 @@
+// The KV cache: a step writes n rows, the accepted ones slide into place, the rest vanish.
+
+import { s } from "./dom.js";
+import { count } from "./numbers.js";
+import { Picture } from "./picture.js";
+import { SIGNS } from "./verdicts.js";
+
+const [LEAST_SLOT, MOST_SLOT] = [3, 64];
+const LABELLED = 30;
+
+export function cacheView(app) {
+  let slots = [];
+  const picture = new Picture("cache", "KV cache", "", draw, { zooms: false });
+
+  function draw() {
+    slots = [];
+    const { view } = app;
+    const { width, height } = picture.size;
+    const svg = s("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": view ? spoken(view) : "KV cache" });
+    if (!view) return svg;
+    const grid = gridOf(view, width, height, app.unit);
+    svg.append(prefix(grid, grid.above, "written", view), prefix(grid, grid.below, "kept", view));
+    const kept = app.state.stage > 4 ? view.step.accepted.slice(0, view.step.emitted.length) : [];
+    kept.forEach((row, at) => svg.append(s("path", { class: "sx-slide",
+      d: `M${grid.x(row) + grid.slot / 2} ${grid.above + grid.tall}L${grid.x(at) + grid.slot / 2} ${grid.below}` })));
+    if (app.state.stage > 2) {
+      for (let row = 0; row < view.rows; row += 1) slots.push(slot(app, svg, grid, row, row, grid.above));
+    }
+    kept.forEach((row, at) => {
+      const group = slot(app, svg, grid, row, at, grid.below);
+      group.classList.add("sx-sliding");
+      group.style.setProperty("--from", `${grid.x(row) - grid.x(at)}px`);
+    });
+    focus();
+    return svg;
+  }
+
+  function focus() {
+    const line = new Set(app.focusLine);
+    slots.forEach((group, row) => group.classList.toggle("is-line", line.has(row)));
+  }
+
+  app.store.subscribe((any) => {
+    if (any("trace", "step", "stage", "presenter")) {
+      picture.redraw();
+      const { view } = app;
+      picture.note.textContent = view ? spoken(view) : "";
+    } else if (any("row", "hover")) focus();
+  });
+  return picture.element;
+}
+
+function gridOf(view, width, height, unit) {
+  const left = 156 * unit;
+  const tall = Math.min(20 * unit, (height - 12) / 2.6);
+  const slot = Math.max(LEAST_SLOT, Math.min(MOST_SLOT * unit, (width - left - 8) / view.rows));
+  return { left, tall, slot, unit, above: 3, below: height - tall - 3, x: (at) => left + at * slot };
+}
+
+function prefix(grid, y, word, view) {
+  const text = `prefix ${count(view.step.context_length)}`;
+  const [from, wide] = [58 * grid.unit, 94 * grid.unit];
+  return s("g", {},
+    s("text", { class: "sx-quiet", x: 0, y: y + grid.tall / 2 + 4 }, word),
+    s("rect", { class: "sx-cell is-prefix", x: from, y, width: wide, height: grid.tall }),
+    s("text", { class: "sx-quiet", x: from + 6, y: y + grid.tall / 2 + 4 }, text));
+}
+
+function slot(app, svg, grid, row, at, y) {
+  const { view, state } = app;
+  const kind = state.stage > 3 || row === 0 ? view.step.verdicts[row] : "open";
+  const group = s("g", { class: `sx-slot is-${kind}`, onpointerenter: () => app.store.set({ hover: row }),
+    onpointerleave: () => app.store.set({ hover: null }), onclick: () => app.select(row) },
+    s("rect", { x: grid.x(at), y, width: Math.max(1, grid.slot - 1.5), height: grid.tall }));
+  if (grid.slot >= LABELLED * grid.unit) {
+    const limit = Math.floor((grid.slot - 8) / (6.4 * grid.unit));
+    group.append(s("text", { class: "sx-token", x: grid.x(at) + 4, y: y + grid.tall / 2 + 4 }, view.label(row, Math.max(2, limit))));
+  } else if (grid.slot >= 12) {
+    group.append(s("text", { class: "sx-token", x: grid.x(at) + 2, y: y + grid.tall / 2 + 4 }, SIGNS[view.step.verdicts[row]]));
+  }
+  svg.append(group);
+  return group;
+}
+
+function spoken(view) {
+  const { rows, step } = view;
+  const vanished = rows - step.emitted.length;
+  if (step.base_top.length === 0) return "no pass, nothing written";
+  return `${count(rows)} rows written, ${count(step.emitted.length)} kept, ${count(vanished)} vanish`;
+}

@@ -1,0 +1,51 @@
+// What the step cost: its parts in milliseconds against a plain step, and from when the tree pays.
+
+import { card, h, replace } from "./dom.js";
+import { milliseconds, plural, ratio } from "./numbers.js";
+import { breakEven } from "./stats.js";
+import { stepMs } from "./trace.js";
+
+const PARTS = ["heads", "draft", "verify", "accept", "commit"];
+
+export function costView(app) {
+  const { element } = card("cost", "What the step cost", "");
+  const body = element.appendChild(h("div", { class: "sx-cost-body" }));
+  const draw = () => replace(body, ...(app.view ? costs(app.trace, app.view) : empty()));
+  app.store.subscribe((any) => any("trace", "step") && draw());
+  draw();
+  return element;
+}
+
+function costs(trace, { step }) {
+  const [total, plain] = [stepMs(step), trace.plainMs];
+  const longest = Math.max(total, plain ?? 0) || 1;
+  const parts = PARTS.map((name) => [name, step.timings[name]]);
+  const bars = [bar("this step", parts, total, longest)];
+  if (plain) bars.push(bar("plain step", [["plain", plain]], plain, longest));
+  const listed = h("p", { class: "sx-parts" }, ...parts.map(([name, value]) =>
+    h("span", {}, h("i", { class: `sx-part is-${name}` }), `${name} ${milliseconds(value)}`)), h("span", {}, "ms"));
+  return [...bars, listed, plain ? pays(trace, step) : null];
+}
+
+/** Tokens per step that this tree needs here, as a line over what the run makes and this step. */
+function pays(trace, step) {
+  const needed = breakEven(trace, step.tree);
+  const made = trace.tokens.length / trace.steps.length;
+  const gained = step.emitted.length;
+  const most = Math.max(needed, made, gained, 2) * 1.08;
+  const at = (value) => `${(100 * value) / most}%`;
+  return h("div", { class: "sx-pays" },
+    h("div", { class: "sx-pays-track", role: "img", "aria-label": `Breaks even at ${ratio(needed)} tokens per step` },
+      h("i", { class: `sx-pays-made ${made >= needed ? "is-fast" : "is-slow"}`, style: `width:${at(made)}` }),
+      h("i", { class: "sx-pays-step", style: `left:${at(gained)}` }),
+      h("i", { class: "sx-pays-line", style: `left:${at(needed)}` })),
+    h("p", {}, `Pays from ${ratio(needed)} tokens per step; the run makes ${ratio(made)}, this step ${plural(gained, "token")}.`));
+}
+
+function bar(name, parts, total, longest) {
+  const pieces = parts.map(([part, value]) =>
+    h("i", { class: `sx-part is-${part}`, title: `${part} ${milliseconds(value)} ms`, style: `width:${(100 * value) / longest}%` }));
+  return h("div", { class: "sx-cost-row" }, h("span", {}, name), h("div", {}, ...pieces), h("b", {}, `${milliseconds(total)} ms`));
+}
+
+const empty = () => [bar("this step", [], null, 1), bar("plain step", [], null, 1)];

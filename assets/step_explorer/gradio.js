@@ -1,0 +1,21 @@
+// Runs inside gr.HTML (js_on_load): mounts the explorer and hands it every value, in order.
+const root = `${(window.gradio_config?.root ?? location.origin).replace(/\/$/, "")}/`;
+const waiting = [];
+let explorer = null;
+
+watch("value", () => {
+  const message = props.value;
+  if (!message) return;
+  if (explorer) explorer.receive(message);
+  else waiting.push(message);
+});
+
+import(`${root}step_explorer/main.js`).then(async ({ mount }) => {
+  explorer = await mount(element, {
+    examples: props.examples,
+    missed: async (run, first) => JSON.parse(await server.missed(run, first)),
+  });
+  element.explorer = explorer;
+  waiting.splice(0).forEach((message) => explorer.receive(message));
+  explorer.useGallery(new URL("traces/", root));
+});

@@ -1,0 +1,51 @@
+// The keyboard: everything that the pointer can do. Keys act unless something is being typed.
+
+export const KEYS = [
+  ["← →", "previous, next step (in presenter mode: stage)"],
+  ["Home End", "first, last step"],
+  ["↑ ↓", "previous, next node"],
+  ["space", "play or pause"],
+  ["[ ]", "slower, faster"],
+  ["l", "follow live"],
+  ["t", "table of nodes"],
+  ["m", "mask: boolean or 0/−∞"],
+  ["x", "mask: expand the prefix"],
+  ["p", "presenter mode"],
+  ["Esc", "leave presenter mode"],
+];
+
+const TYPED_IN = "input, textarea, select, [contenteditable=''], [contenteditable='true']";
+const PRESSED = "button, a[href], summary, [role=button]"; // their own space key stays theirs
+
+export function listenToKeys(app) {
+  const actions = {
+    ArrowLeft: () => app.move(-1),
+    ArrowRight: () => app.move(1),
+    Home: () => app.show(0),
+    End: () => app.show(Infinity),
+    ArrowUp: () => app.selectBeside(-1),
+    ArrowDown: () => app.selectBeside(1),
+    " ": () => app.playback.toggle(),
+    "[": () => app.playback.shift(-1),
+    "]": () => app.playback.shift(1),
+    l: () => app.followLive(),
+    t: () => app.store.set({ table: !app.state.table }),
+    m: () => app.store.set({ additive: !app.state.additive }),
+    x: () => app.store.set({ prefixOpen: !app.state.prefixOpen }),
+    p: () => app.present(!app.state.presenter),
+    Escape: () => app.state.presenter && app.present(false),
+  };
+  document.addEventListener("keydown", (event) => {
+    const { target } = event;
+    const elsewhere = target !== document.body && !app.element.contains(target);
+    if (elsewhere || event.ctrlKey || event.metaKey || event.altKey || !app.view) return;
+    if (target.matches(TYPED_IN)) return;
+    if (event.key === " " && target.matches(PRESSED)) return;
+    const vertical = event.key === "ArrowUp" || event.key === "ArrowDown";
+    if (vertical && target.closest(".sx-lane")) return; // the lane scrolls
+    const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (!action) return;
+    event.preventDefault();
+    action();
+  });
+}

@@ -1,0 +1,167 @@
+// The text of both lanes: an element per token, its look the depth at which it was accepted.
+// Only what grew is added; the step on view and the moment on the clock only change classes.
+
+import { h, replace } from "./dom.js";
+import { plural, probability, rate, ratio } from "./numbers.js";
+import { raceFigures } from "./stats.js";
+import { Assembler, readable } from "./text.js";
+
+const DEEPEST_LOOK = 4;
+const LINE = 20; // pixels, as in text.css
+const LONGEST = 2000; // characters of one token that are shown
+const NAMES = { medusa: "Medusa", plain: "Plain again (no heads are loaded)" };
+
+export function lanesView(app) {
+  const [medusa, plain] = [new Lane("medusa"), new Lane("plain")];
+  medusa.box.addEventListener("click", (event) => {
+    const at = medusa.indexOf(event.target);
+    if (at !== null) app.show(app.trace.tokens[at].step);
+  });
+  medusa.box.addEventListener("pointerover", (event) => {
+    const at = medusa.indexOf(event.target);
+    if (at !== null) event.target.title = origin(app.trace, at);
+  });
+  app.store.subscribe((any) => {
+    if (any("trace")) [medusa, plain].forEach((lane) => lane.clear());
+    if (any("trace", "grown")) {
+      medusa.grow(app.trace, app.trace.tokens.map((token) => token.id), app.trace.tokens);
+      plain.grow(app.trace, app.trace.plain.map((token) => token.token_id), null);
+      heads(app, medusa, plain);
+    }
+    if (any("trace", "grown", "step", "clock", "playing", "follow")) mark(app, medusa, plain);
+    if (any("hover", "row", "step", "trace")) light(app, medusa);
+  });
+  const legend = h("p", { class: "sx-legend" }, "tokens: ",
+    h("span", { class: "d0" }, "root or bonus"), " ", h("span", { class: "d1" }, "depth 1"), " ",
+    h("span", { class: "d2" }, "2"), " ", h("span", { class: "d3" }, "3"), " ",
+    h("span", { class: "d4" }, "4 or deeper"), " ", h("span", { class: "is-now" }, "this step"));
+  return h("section", { class: "sx-card sx-lanes", "aria-label": "Generated text" },
+    medusa.head, medusa.box, plain.head, plain.box, legend);
+}
+
+class Lane {
+  elements = []; // per token the element that shows it
+  #assembler = new Assembler();
+  #open = null; // an element whose character is not complete yet
+  #now = [0, 0];
+  #shown = Infinity;
+
+  constructor(name) {
+    this.head = h("div", { class: `sx-lane-head sx-${name}-head` });
+    this.box = h("div", { class: `sx-lane sx-${name}-text`, tabindex: 0, role: "region",
+      "aria-label": `Text of ${name} decoding`, dir: "auto" });
+  }
+
+  clear() {
+    this.elements = [];
+    this.#assembler = new Assembler();
+    this.#open = null;
+    this.#now = [0, 0];
+    this.#shown = Infinity;
+    replace(this.box);
+  }
+
+  grow(trace, ids, origins) {
+    const atEnd = this.box.scrollHeight - this.box.scrollTop - this.box.clientHeight < 30;
+    for (let i = this.elements.length; i < ids.length; i += 1) {
+      const look = origins ? `d${Math.min(origins[i].depth, DEEPEST_LOOK)}` : "";
+      this.elements.push(this.#element(trace, ids[i], look));
+    }
+    if (atEnd) this.box.scrollTop = this.box.scrollHeight;
+  }
+
+  /** Frame tokens from … to − 1, and dim those from `shown` on. */
+  mark([from, to], shown) {
+    this.#toggle("is-now", ...this.#now, false);
+    this.#toggle("is-now", from, to, true);
+    this.#now = [from, to];
+    const [before, after] = [this.#shown, shown].map((n) => Math.min(n, this.elements.length));
+    if (shown < this.#shown) this.#toggle("is-later", after, this.elements.length, true);
+    else this.#toggle("is-later", before, after, false);
+    this.#shown = shown;
+  }
+
+  /** Keep a token in sight; the page itself never scrolls. */
+  reveal(index) {
+    const element = this.elements[Math.min(index, this.elements.length - 1)];
+    if (!element) return;
+    const top = element.offsetTop;
+    const { scrollTop, clientHeight } = this.box;
+    if (top >= scrollTop && top + LINE <= scrollTop + clientHeight) return;
+    this.box.scrollTop = LINE * Math.ceil(Math.max(0, top + LINE - clientHeight) / LINE);
+  }
+
+  indexOf(element) {
+    const at = this.elements.indexOf(element);
+    return at < 0 ? null : at;
+  }
+
+  #element(trace, id, look) {
+    if (trace.header?.eos_ids.includes(id)) {
+      return this.box.appendChild(h("span", { class: "sx-eos", title: "end of sequence" }, "end"));
+    }
+    const { text, rest } = this.#assembler.add(trace.piece(id));
+    const element = this.#open ?? this.box.appendChild(h("span"));
+    const [short, cut] = [text.slice(0, LONGEST), text.length > LONGEST ? " …" : ""];
+    element.className = `sx-tok ${look}`;
+    element.textContent = readable(short) + cut + rest;
+    this.#open = rest ? element : null;
+    return element;
+  }
+
+  #toggle(name, from, to, on) {
+    for (let i = from; i < Math.min(to, this.elements.length); i += 1) {
+      this.elements[i].classList.toggle(name, on);
+    }
+  }
+}
+
+function mark(app, medusa, plain) {
+  const { trace, state } = app;
+  if (state.step === null) return;
+  const end = trace.tokensBy[state.step];
+  const begin = end - trace.steps[state.step].emitted.length;
+  const moment = app.moment;
+  medusa.mark([begin, end], moment === null ? Infinity : trace.tokensBy[state.step]);
+  const theirs = moment === null ? Infinity : trace.plainAt(moment);
+  plain.mark([0, 0], theirs);
+  if (moment !== null) {
+    medusa.reveal(end - 1);
+    plain.reveal(theirs - 1);
+  }
+}
+
+/** The tokens of the accepted path that lie on the line of the node in focus. */
+function light(app, medusa) {
+  medusa.box.querySelectorAll(".is-line").forEach((element) => element.classList.remove("is-line"));
+  if (!app.view || app.state.hover === null) return;
+  const { step } = app.view;
+  const begin = app.trace.tokensBy[app.state.step] - step.emitted.length;
+  const line = new Set(app.focusLine);
+  step.accepted.forEach((row, depth) => {
+    if (line.has(row)) medusa.elements[begin + depth]?.classList.add("is-line");
+  });
+}
+
+function origin(trace, at) {
+  const { step, depth } = trace.tokens[at];
+  const record = trace.steps[step];
+  const prob = probability(record.base_probs[record.accepted[depth]] ?? 1);
+  const how = depth === 0 ? "root" : `accepted at depth ${depth}`;
+  return `step ${step + 1}, ${how}, probability ${prob}`;
+}
+
+function heads(app, medusa, plain) {
+  const { trace } = app;
+  const figures = raceFigures(trace);
+  const method = trace.header?.settings.method ?? "medusa";
+  const perStep = figures.perStep === null ? "" : `${ratio(figures.perStep)} tokens per step`;
+  head(medusa.head, NAMES[method] ?? method, figures.medusa, perStep, trace.tokens.length);
+  head(plain.head, "Plain", figures.plain, trace.plain.length ? "1 token per step" : "", trace.plain.length);
+}
+
+function head(element, name, perSecond, extra, tokens) {
+  const speed = h("span", {}, h("b", {}, rate(perSecond)), " tokens/s");
+  replace(element, h("h2", {}, name), speed, h("span", {}, extra),
+    h("span", {}, tokens ? plural(tokens, "token") : ""));
+}

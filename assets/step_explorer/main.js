@@ -1,0 +1,286 @@
+// The step explorer: holds one run in the browser and everything that looks at it.
+
+import { barView, controls } from "./bar.js";
+import { cacheView } from "./cache.js";
+import { costView } from "./cost.js";
+import { h } from "./dom.js";
+import { listenToKeys } from "./keys.js";
+import { lanesView } from "./lanes.js";
+import { maskView } from "./mask.js";
+import { OpenError, openTrace, traceOf } from "./open.js";
+import { hashOf, wantedFrom } from "./permalink.js";
+import { Playback } from "./playback.js";
+import { presenterView } from "./presenter.js";
+import { raceView } from "./race.js";
+import { LAST_STAGE, Store } from "./store.js";
+import { loadStyles } from "./styles.js";
+import { summaryView } from "./summary.js";
+import { timelineView } from "./timeline.js";
+import { Trace } from "./trace.js";
+import { treeView } from "./tree.js";
+import { verdictView } from "./verdict.js";
+import { View } from "./verdicts.js";
+import { take } from "./wire.js";
+
+const LARGE = 1.6; // how much larger a picture's type is in presenter mode
+const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+export class Explorer {
+  store = new Store();
+  trace = new Trace();
+  gallery = [];
+  #view = null;
+  #recorded = null; // the name of the recorded run on view
+  #run = { id: null, next: 0 };
+  #wantedStep = null;
+  #queue = Promise.resolve();
+
+  /** `options.examples`: prompts by name; `options.missed(run, first)`: events that got lost. */
+  constructor(element, options = {}) {
+    this.examples = options.examples ?? {};
+    this.missed = options.missed ?? null;
+    this.playback = new Playback(this);
+    this.element = h("div", { class: "sx" });
+    this.element.append(...layout(this));
+    element.append(this.element);
+    listenToKeys(this);
+    this.#acceptDrops();
+    this.store.touch("trace");
+  }
+
+  get state() {
+    return this.store.state;
+  }
+
+  /** The step on view; null before there is one. */
+  get view() {
+    const { step } = this.state;
+    if (step === null) return null;
+    if (this.#view?.trace !== this.trace || this.#view.index !== step) this.#view = new View(this.trace, step);
+    return this.#view;
+  }
+
+  /** The selected row; while none is selected, the one that says most. */
+  get row() {
+    const { view } = this;
+    if (!view) return 0;
+    const { row } = this.state;
+    return row !== null && row < view.rows ? row : view.tellingRow;
+  }
+
+  /** The row under the pointer, else the selected one; and its line from the root. */
+  get focusRow() {
+    const { hover } = this.state;
+    return hover !== null && this.view && hover < this.view.rows ? hover : this.row;
+  }
+
+  get focusLine() {
+    return this.view ? this.view.line(this.focusRow) : [];
+  }
+
+  /** Scale of type and shapes in pictures. */
+  get unit() {
+    return this.state.presenter ? LARGE : 1;
+  }
+
+  /** The moment on the lanes' clock that is on view, in seconds; null: all there is. */
+  get moment() {
+    const { state, trace } = this;
+    if (state.playing) return state.clock;
+    if (state.step === null || state.step === trace.steps.length - 1) return null;
+    return trace.clock[state.step];
+  }
+
+  /** Look at a step; the view then stays there. */
+  show(step) {
+    if (!this.trace.steps.length) return;
+    if (this.state.playing) this.playback.stop();
+    const last = this.trace.steps.length - 1;
+    const clamped = Math.max(0, Math.min(step, last));
+    const changed = clamped !== this.state.step;
+    this.store.set({ step: clamped, follow: false, ...(changed ? { row: null, hover: null } : {}) });
+  }
+
+  /** One step on or back; in presenter mode, one stage. */
+  move(by) {
+    const { presenter, stage, step } = this.state;
+    if (!presenter) return this.show(step + by);
+    const next = stage + by;
+    if (next >= 0 && next <= LAST_STAGE) return this.store.set({ stage: next });
+    if (step + by < 0 || step + by >= this.trace.steps.length) return undefined;
+    this.show(step + by);
+    return this.store.set({ stage: by > 0 ? 0 : LAST_STAGE });
+  }
+
+  select(row) {
+    this.store.set({ row, follow: false });
+  }
+
+  selectBeside(by) {
+    if (this.view) this.select(Math.max(0, Math.min(this.view.rows - 1, this.row + by)));
+  }
+
+  followLive() {
+    if (!this.state.live) return;
+    if (this.state.follow) return this.store.set({ follow: false });
+    if (this.state.playing) this.playback.stop();
+    return this.store.set({ follow: true, step: this.trace.steps.length - 1 || null, row: null });
+  }
+
+  present(on) {
+    if (!this.view) return;
+    this.element.classList.toggle("is-presenter", on);
+    document.body.classList.toggle("sx-presenting", on);
+    this.store.set({ presenter: on, stage: on ? 0 : LAST_STAGE, ...(on ? { follow: false } : {}) });
+    if (on && this.state.playing) this.playback.stop();
+  }
+
+  /** Look at a whole run. `play`: begin to play it, where motion is welcome. */
+  open(trace, source, { step = null, recorded = null, play = false } = {}) {
+    if (this.state.playing) this.playback.stop();
+    this.trace = trace;
+    this.#recorded = recorded;
+    this.#run = { id: null, next: 0 };
+    const last = trace.steps.length - 1;
+    const first = last < 0 ? null : Math.min(step ?? 0, last);
+    this.store.set({ step: first, row: null, hover: null, live: false, follow: false, problem: null, source: `${source} · ${describe(trace)}` });
+    this.store.touch("trace");
+    if (play && !calm()) this.playback.start();
+  }
+
+  /** Open a file that the reader chose. */
+  async openFile(file) {
+    await this.attempt(openTrace(file).then((trace) => this.open(trace, file.name)));
+  }
+
+  async openRecorded(name, more = {}) {
+    const entry = this.gallery.find((one) => one.name === name);
+    if (!entry) return this.store.set({ problem: `There is no recorded run called ${name}: choose one from the list.` });
+    const label = `Recorded run ‘${entry.name}’`;
+    return this.attempt(fetch(new URL(entry.file, entry.base)).then(async (answer) => {
+      if (!answer.ok) throw new OpenError(`${label} could not be fetched: try again.`);
+      const trace = await openTrace(await answer.blob(), entry.file);
+      if (this.state.live) return; // a run has begun meanwhile
+      this.open(trace, label, { recorded: entry.name, ...more });
+    }));
+  }
+
+  /** Read the list of recorded runs, and show what the address asks for, or the first one. */
+  async useGallery(url) {
+    const answer = await fetch(new URL("index.json", url));
+    this.gallery = (await answer.json()).map((entry) => ({ ...entry, base: url }));
+    this.store.touch("gallery");
+    const wanted = wantedFrom(location.hash);
+    this.#wantedStep = wanted.trace ? null : wanted.step;
+    if (this.trace.header) return;
+    const name = wanted.trace ?? wanted.example;
+    const known = this.gallery.some((entry) => entry.name === name);
+    if (wanted.trace) await this.openRecorded(wanted.trace, { step: wanted.step });
+    else if (this.gallery.length) await this.openRecorded(known ? name : this.gallery[0].name, { play: true });
+  }
+
+  /** A message of the server: { run, first, events, live }; messages are taken in order. */
+  receive(message) {
+    this.#queue = this.#queue.then(() => this.attempt(this.#receive(message)));
+    return this.#queue;
+  }
+
+  async #receive(message) {
+    const { run, first, events, live } = typeof message === "string" ? JSON.parse(message) : message;
+    if (run !== this.#run.id) this.#begin(run);
+    if (first > this.#run.next && this.missed) {
+      const between = await this.missed(run, this.#run.next);
+      this.#take(between, this.#run.next);
+    }
+    this.#take(events, first);
+    this.#grown(live);
+  }
+
+  copyLink() {
+    const hash = hashOf(this.trace, this.state.step, this.#recorded, this.examples);
+    history.replaceState(null, "", hash);
+    const address = location.href;
+    navigator.clipboard?.writeText(address).catch(() => {});
+    this.store.set({ problem: null, source: `The address now leads to this step: ${address.slice(0, 200)}` });
+  }
+
+  /** Wait for something that may fail; a failure is one sentence in the bar. */
+  async attempt(promise) {
+    try {
+      await promise;
+    } catch (error) {
+      const told = error instanceof OpenError ? error.message : `That did not work (${error.message}): try again.`;
+      this.store.set({ problem: told });
+    }
+  }
+
+  #begin(run) {
+    if (this.state.playing) this.playback.stop();
+    this.trace = new Trace();
+    this.#run = { id: run, next: 0 };
+    this.#recorded = null;
+    this.store.set({ step: null, row: null, hover: null, live: true, follow: true, problem: null, source: "This run" });
+    this.store.touch("trace");
+  }
+
+  #take(events, first) {
+    events.slice(Math.max(0, this.#run.next - first)).forEach((event) => take(this.trace, event));
+    this.#run.next = Math.max(this.#run.next, first + events.length);
+  }
+
+  #grown(live) {
+    const last = this.trace.steps.length - 1;
+    if (this.trace.header) this.store.set({ source: `This run · ${describe(this.trace)}` });
+    if (last >= 0 && this.state.follow && last !== this.state.step) this.store.set({ step: last, row: null, hover: null });
+    if (this.#wantedStep !== null && last >= this.#wantedStep) {
+      this.show(this.#wantedStep);
+      this.#wantedStep = null;
+    }
+    this.store.set({ live, ...(live ? {} : { follow: false }) });
+    this.store.touch("grown");
+  }
+
+  #acceptDrops() {
+    this.element.addEventListener("dragover", (event) => event.preventDefault());
+    this.element.addEventListener("drop", (event) => {
+      event.preventDefault();
+      const [file] = event.dataTransfer.files;
+      if (file) this.openFile(file);
+    });
+  }
+}
+
+function describe({ header }) {
+  if (!header) return "";
+  const { model, backend, device, settings } = header;
+  return [model, backend, device, `tree ${settings.tree}`, settings.acceptance, header.created.slice(0, 10)].join(" · ");
+}
+
+function layout(app) {
+  return [
+    barView(app),
+    presenterView(app),
+    h("div", { class: "sx-row sx-row-race" }, lanesView(app), raceView(app), costView(app)),
+    timelineView(app, controls(app)),
+    h("div", { class: "sx-row sx-row-step" }, treeView(app), maskView(app), verdictView(app)),
+    cacheView(app),
+    summaryView(app),
+  ];
+}
+
+/** Load the style sheets, then build the explorer inside an element. */
+export async function mount(element, options = {}) {
+  await loadStyles();
+  return new Explorer(element, options);
+}
+
+/** A page of its own, with one trace: what an exported HTML file does. */
+export function standalone(element, json) {
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const follow = () => document.body.classList.toggle("dark", dark.matches);
+  dark.addEventListener("change", follow);
+  follow();
+  const explorer = new Explorer(element);
+  explorer.open(traceOf(JSON.parse(json), "This file"), "Saved run", { step: wantedFrom(location.hash).step });
+  return explorer;
+}

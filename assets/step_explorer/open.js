@@ -1,0 +1,74 @@
+// Opens a `.json.gz` trace inside the browser. Whatever is wrong with it becomes one sentence.
+
+import { FORMAT_VERSION, Trace } from "./trace.js";
+import { firstFault } from "./validate.js";
+
+export const SUFFIX = ".json.gz";
+export const MAX_BYTES = 64 * 2 ** 20; // of JSON, after decompression
+
+/** Its message is for the reader. */
+export class OpenError extends Error {}
+
+/** The trace in a file (a File or Blob). Throws OpenError for anything but a valid trace. */
+export async function openTrace(file, name = file.name ?? "The trace") {
+  if (file.size > MAX_BYTES) throw tooLarge(name);
+  return traceOf(parsed(await inflated(file, name), name), name);
+}
+
+/** The trace in a record that was read already. */
+export function traceOf(record, name) {
+  const version = record?.format_version;
+  if (!Number.isInteger(version)) {
+    throw new OpenError(
+      `${name} is not a trace (it has no format_version): choose a ${SUFFIX} file that Medusa Explorer saved.`,
+    );
+  }
+  if (version !== FORMAT_VERSION) {
+    throw new OpenError(
+      `${name} needs a Medusa Explorer that reads trace format ${version}; this one reads format ${FORMAT_VERSION}: open it with the version that saved it.`,
+    );
+  }
+  const fault = firstFault(record);
+  if (fault) {
+    throw new OpenError(`${name} does not hold a valid trace (${fault}): save it again from Medusa Explorer.`);
+  }
+  return Trace.of(record);
+}
+
+/** Decompress at most MAX_BYTES: a bomb is refused while it inflates. */
+async function inflated(file, name) {
+  const reader = file.stream().pipeThrough(new DecompressionStream("gzip")).getReader();
+  const chunks = [];
+  let bytes = 0;
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      bytes += part.value.length;
+      if (bytes > MAX_BYTES) break;
+      chunks.push(part.value);
+    }
+  } catch {
+    throw new OpenError(
+      `${name} is damaged, cut short or not a gzip file: choose a ${SUFFIX} file that Medusa Explorer saved.`,
+    );
+  }
+  if (bytes > MAX_BYTES) {
+    reader.cancel().catch(() => {});
+    throw tooLarge(name);
+  }
+  return new Blob(chunks).text();
+}
+
+function parsed(text, name) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new OpenError(
+      `${name} does not contain JSON: choose a ${SUFFIX} file that Medusa Explorer saved.`,
+    );
+  }
+}
+
+const tooLarge = (name) =>
+  new OpenError(
+    `${name} is larger than ${MAX_BYTES / 2 ** 20} MB: record a shorter run or a smaller tree.`,
+  );

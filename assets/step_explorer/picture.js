@@ -1,0 +1,98 @@
+// A card that holds an SVG picture: it scrolls inside, zooms, pans by dragging, and can be saved.
+
+import { button, card, replace, select } from "./dom.js";
+import { savePng, saveSvg } from "./export.js";
+
+const STEP = 1.3;
+const [LEAST, MOST] = [0.3, 5];
+
+export class Picture {
+  zoom = 1;
+  svg = null;
+
+  /** `draw(picture)` gives a new SVG for the present zoom and size. `zooms`: offer the buttons. */
+  constructor(name, title, hint, draw, { zooms = true, tools = [] } = {}) {
+    this.name = name;
+    this.draw = draw;
+    const zoomTools = zooms
+      ? [
+          button("−", `${title}: smaller`, () => this.setZoom(this.zoom / STEP)),
+          button("+", `${title}: larger`, () => this.setZoom(this.zoom * STEP)),
+          button("fit", `${title}: whole picture`, () => this.setZoom(this.fitting())),
+        ]
+      : [];
+    const { element, note } = card(
+      name, title, hint, ...tools, ...zoomTools,
+      this.#saving(title),
+    );
+    this.element = element;
+    this.note = note;
+    this.box = element.appendChild(document.createElement("div"));
+    this.box.className = "sx-box";
+    if (zooms) this.#listen();
+    new ResizeObserver(() => this.redraw()).observe(this.box);
+  }
+
+  get size() {
+    return { width: this.box.clientWidth || 400, height: this.box.clientHeight || 240 };
+  }
+
+  redraw() {
+    const svg = this.draw(this);
+    if (svg === this.svg) return;
+    this.svg = svg;
+    replace(this.box, svg);
+    this.box.tabIndex = this.#overflows() ? 0 : -1; // what scrolls can be reached by keyboard
+  }
+
+  setZoom(zoom) {
+    this.zoom = Math.max(LEAST, Math.min(MOST, zoom));
+    this.redraw();
+  }
+
+  /** The zoom at which the whole picture is in sight. */
+  fitting() {
+    if (!this.svg) return 1;
+    const { width, height } = this.size;
+    const shown = this.svg.viewBox.baseVal;
+    return this.zoom * Math.min(height / shown.height, Math.max(1, width / shown.width));
+  }
+
+  #saving(title) {
+    const options = [["", "as …"], ["svg", "SVG"], ["png", "PNG"]];
+    const list = select(`${title}: save the picture`, options, "", (format) => {
+      list.value = "";
+      if (format) this.save(format);
+    });
+    return list;
+  }
+
+  /** Save the picture as it is now: "svg" or "png". */
+  save(format) {
+    if (this.svg) (format === "svg" ? saveSvg : savePng)(this.svg, this.name);
+  }
+
+  #overflows() {
+    const { box } = this;
+    return box.scrollHeight > box.clientHeight + 1 || box.scrollWidth > box.clientWidth + 1;
+  }
+
+  #listen() {
+    const { box } = this;
+    let from = null;
+    box.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey) return;
+      event.preventDefault();
+      this.setZoom(this.zoom * (event.deltaY < 0 ? STEP : 1 / STEP));
+    }, { passive: false });
+    box.addEventListener("pointerdown", (event) => {
+      if (event.pointerType !== "mouse" || event.button !== 0) return;
+      from = { x: event.clientX + box.scrollLeft, y: event.clientY + box.scrollTop };
+    });
+    box.addEventListener("pointermove", (event) => {
+      if (!from || event.buttons === 0) return;
+      box.scrollTo(from.x - event.clientX, from.y - event.clientY);
+    });
+    window.addEventListener("pointerup", () => (from = null));
+  }
+}

@@ -1,0 +1,71 @@
+// Plays a run on the lanes' own clock, at a factor of recorded time or a step a second.
+
+export const SPEEDS = [
+  ["step", "1 step a second"],
+  ["0.25", "0.25×"],
+  ["0.5", "0.5×"],
+  ["1", "1× recorded time"],
+  ["2", "2×"],
+  ["4", "4×"],
+];
+
+export class Playback {
+  #frame = null;
+  #last = 0;
+
+  constructor(app) {
+    this.app = app;
+  }
+
+  toggle() {
+    if (this.app.state.playing) this.stop();
+    else this.start();
+  }
+
+  start() {
+    const { app } = this;
+    const { trace, state } = app;
+    if (state.step === null) return;
+    const atEnd = state.clock === null ? state.step === trace.steps.length - 1 : state.clock >= trace.seconds;
+    const from = atEnd ? 0 : trace.clock[state.step];
+    app.store.set({ playing: true, follow: false, clock: from, step: trace.stepAt(from), row: null });
+    this.#last = performance.now();
+    this.#frame = requestAnimationFrame((now) => this.#tick(now));
+  }
+
+  stop() {
+    cancelAnimationFrame(this.#frame);
+    this.app.store.set({ playing: false, clock: null });
+  }
+
+  /** A slower or faster speed. */
+  shift(by) {
+    const at = SPEEDS.findIndex(([speed]) => speed === this.app.state.speed);
+    const next = Math.max(0, Math.min(SPEEDS.length - 1, at + by));
+    this.app.store.set({ speed: SPEEDS[next][0] });
+  }
+
+  #tick(now) {
+    const { app } = this;
+    const { trace, state } = app;
+    if (!state.playing) return;
+    const passed = (now - this.#last) / 1000;
+    this.#last = now;
+    const clock = state.clock + passed * this.#rate(trace, state.clock);
+    if (clock >= trace.seconds) {
+      app.store.set({ playing: false, clock: null, step: trace.steps.length - 1, row: null });
+      return;
+    }
+    const step = trace.stepAt(clock);
+    app.store.set(step === state.step ? { clock } : { clock, step, row: null, hover: null });
+    this.#frame = requestAnimationFrame((later) => this.#tick(later));
+  }
+
+  /** Recorded seconds that pass in a second of watching. */
+  #rate(trace, clock) {
+    if (this.app.state.speed !== "step") return Number(this.app.state.speed);
+    const at = trace.clock.findIndex((time) => time > clock + 1e-9);
+    if (at < 0) return 0.5; // the plain lane still writes
+    return trace.clock[at] - (trace.clock[at - 1] ?? 0);
+  }
+}

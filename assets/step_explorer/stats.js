@@ -1,0 +1,174 @@
+// Figures over a whole run, from its records alone. How sure the speedup is follows
+// explorer/analysis/speedup.py; a test compares the two.
+
+import { median, stepMs } from "./trace.js";
+
+const LEAST_PLAIN_TOKENS = 16; // fewer are too few for a measured figure
+const MOST_BLOCKS = 16;
+
+/** Both lanes' speeds, the speedup, the half-width of its 95 % interval; null: not measured. */
+export function raceFigures(trace) {
+  const fast = {
+    tokens: trace.steps.map((step) => step.emitted.length),
+    times: trace.steps.map(stepMs),
+  };
+  const plain = {
+    tokens: trace.plain.map(() => 1),
+    times: trace.plain.map((token) => token.milliseconds),
+  };
+  const [medusa, theirs] = [perSecond(fast), perSecond(plain)];
+  const speedup = medusa !== null && theirs ? medusa / theirs : null;
+  const relative = relativeHalfWidth(fast, plain);
+  return {
+    medusa,
+    plain: theirs,
+    perStep: fast.tokens.length ? sum(fast.tokens) / fast.tokens.length : null,
+    speedup,
+    spread: speedup === null || relative === null ? null : speedup * relative,
+    estimate: plain.tokens.length < LEAST_PLAIN_TOKENS,
+  };
+}
+
+/** Per depth from 1: steps that accepted there, and steps that first rejected there. */
+export function acceptanceByDepth(trace) {
+  const depths = [];
+  for (const step of trace.steps) {
+    const shape = trace.shape(step);
+    const [taken, judged] = [new Set(), new Set()];
+    step.verdicts.forEach((verdict, row) => {
+      if (verdict === "accepted") taken.add(shape.depths[row]);
+      if (verdict === "rejected") judged.add(shape.depths[row]);
+    });
+    for (const depth of shape.depths) {
+      while (depths.length < depth) depths.push({ accepted: 0, rejected: 0 });
+    }
+    taken.forEach((depth) => (depths[depth - 1].accepted += 1));
+    judged.forEach((depth) => taken.has(depth) || (depths[depth - 1].rejected += 1));
+  }
+  return depths.map((d) => ({ ...d, rate: rateOf(d.accepted, d.accepted + d.rejected) }));
+}
+
+/** Per rank of a head's guess: how many nodes were judged, and how many of them accepted. */
+export function acceptanceByRank(trace) {
+  const ranks = [];
+  for (const step of trace.steps) {
+    const shape = trace.shape(step);
+    step.verdicts.forEach((verdict, row) => {
+      if (verdict !== "accepted" && verdict !== "rejected") return;
+      const rank = shape.ranks[row];
+      while (ranks.length <= rank) ranks.push({ accepted: 0, judged: 0 });
+      ranks[rank].judged += 1;
+      ranks[rank].accepted += verdict === "accepted" ? 1 : 0;
+    });
+  }
+  return ranks.map((r) => ({ ...r, rate: rateOf(r.accepted, r.judged) }));
+}
+
+/** How many steps added 1, 2, 3 … tokens. */
+export function lengthCounts(trace) {
+  const counts = [];
+  for (const { emitted } of trace.steps) {
+    while (counts.length < emitted.length) counts.push(0);
+    if (emitted.length) counts[emitted.length - 1] += 1;
+  }
+  return counts;
+}
+
+/** Verified rows, and how many of them gave no token. */
+export function vainRows(trace) {
+  let [rows, vain] = [0, 0];
+  for (const step of trace.steps) {
+    if (step.base_top.length === 0) continue;
+    rows += step.token_ids.length;
+    vain += step.token_ids.length - step.emitted.length;
+  }
+  return { rows, vain, share: rateOf(vain, rows) };
+}
+
+/** Tokens per step that a tree needs on this machine: its median step over a plain one. */
+export function breakEven(trace, tree) {
+  const times = trace.steps.filter((step) => step.tree === tree).map(stepMs);
+  return trace.plainMs ? median(times) / trace.plainMs : null;
+}
+
+const sum = (values) => values.reduce((total, value) => total + value, 0);
+const rateOf = (part, whole) => (whole ? part / whole : null);
+
+function perSecond({ tokens, times }) {
+  const total = sum(times);
+  return total > 0 ? (1000 * sum(tokens)) / total : null;
+}
+
+/** Delta method on blocks of neighbouring steps, Student's t with Welch–Satterthwaite freedom. */
+function relativeHalfWidth(fast, plain) {
+  const parts = [fast, plain].map(logRateVariance);
+  if (parts.includes(null)) return null;
+  const total = sum(parts.map((part) => part.variance));
+  if (total === 0) return 0;
+  const freedom = total ** 2 / sum(parts.map((part) => part.variance ** 2 / part.freedom));
+  return studentQuantile(freedom) * Math.sqrt(total);
+}
+
+function logRateVariance({ tokens, times }) {
+  const steps = tokens.length;
+  const [allTokens, allTimes] = [sum(tokens), sum(times)];
+  if (steps < 2 || allTimes <= 0 || allTokens <= 0) return null;
+  const blocks = Math.min(MOST_BLOCKS, Math.max(2, Math.floor(steps / 4)));
+  const [size, longer] = [Math.floor(steps / blocks), steps % blocks];
+  let [at, squares] = [0, 0];
+  for (let block = 0; block < blocks; block += 1) {
+    let influence = 0;
+    for (const end = at + size + (block < longer ? 1 : 0); at < end; at += 1) {
+      influence += (tokens[at] * steps) / allTokens - (times[at] * steps) / allTimes;
+    }
+    squares += influence ** 2;
+  }
+  return { variance: ((blocks / (blocks - 1)) * squares) / steps ** 2, freedom: blocks - 1 };
+}
+
+/** The 97.5 % quantile of Student's t, by bisection on its distribution function. */
+export function studentQuantile(freedom) {
+  let [low, high] = [0, 1000];
+  for (let i = 0; i < 60; i += 1) {
+    const middle = (low + high) / 2;
+    const tail = incompleteBeta(freedom / (freedom + middle ** 2), freedom / 2, 0.5) / 2;
+    if (tail > 0.025) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+/** I_x(a, b) by Lentz's continued fraction (Numerical Recipes, section 6.4). */
+function incompleteBeta(x, a, b) {
+  if (x <= 0 || x >= 1) return x <= 0 ? 0 : 1;
+  if (x > (a + 1) / (a + b + 2)) return 1 - incompleteBeta(1 - x, b, a);
+  const front = Math.exp(
+    logGamma(a + b) - logGamma(a) - logGamma(b) + a * Math.log(x) + b * Math.log(1 - x),
+  );
+  let [c, d] = [1, 1 / (1 - ((a + b) * x) / (a + 1))];
+  let value = d;
+  for (let m = 1; m < 300; m += 1) {
+    const even = (m * (b - m) * x) / ((a + 2 * m - 1) * (a + 2 * m));
+    d = 1 / (1 + even * d);
+    c = 1 + even / c;
+    value *= d * c;
+    const odd = (-(a + m) * (a + b + m) * x) / ((a + 2 * m) * (a + 2 * m + 1));
+    d = 1 / (1 + odd * d);
+    c = 1 + odd / c;
+    value *= d * c;
+    if (Math.abs(d * c - 1) < 1e-12) break;
+  }
+  return (front * value) / a;
+}
+
+/** Stirling's series, after shifting the argument up to where it is exact enough. */
+function logGamma(x) {
+  let shift = 0;
+  while (x < 10) {
+    shift += Math.log(x);
+    x += 1;
+  }
+  const inverse = 1 / x ** 2;
+  const series = (1 / 12 - inverse * (1 / 360 - inverse / 1260)) / x;
+  return (x - 0.5) * Math.log(x) - x + 0.5 * Math.log(2 * Math.PI) + series - shift;
+}

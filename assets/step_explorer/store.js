@@ -1,0 +1,60 @@
+// What is on view. Views subscribe and are told, once a frame, which keys have changed.
+
+export const LAST_STAGE = 5; // draft, tree, mask, verify, accept, commit
+
+export class Store {
+  state = {
+    step: null, // 0-based; null: there is none yet
+    row: null, // the selected row; null: the one that says most
+    hover: null, // the row under the pointer
+    follow: true, // keep to the newest step
+    live: false, // the run still goes on
+    playing: false,
+    speed: "step", // a factor of recorded time, or one step a second
+    clock: null, // seconds on the lanes' clock while it plays
+    stage: LAST_STAGE, // how much of the step is revealed
+    presenter: false,
+    additive: false, // the mask as 0 and −∞
+    prefixOpen: false, // the mask's prefix column expanded
+    table: false, // the table of nodes in place of the verdict
+    source: null, // where the run comes from, in words
+    problem: null, // what went wrong last, one sentence
+  };
+  #changed = new Set();
+  #views = [];
+  #frame = null;
+
+  subscribe(view) {
+    this.#views.push(view);
+  }
+
+  /** Change some of the state. */
+  set(values) {
+    for (const [key, value] of Object.entries(values)) {
+      if (this.state[key] === value) continue;
+      this.state[key] = value;
+      this.#changed.add(key);
+    }
+    if (this.#changed.size) this.#schedule();
+  }
+
+  /** Tell the views that something other than the state has changed: "trace" or "grown". */
+  touch(key) {
+    this.#changed.add(key);
+    this.#schedule();
+  }
+
+  /** Draw at once what waits for the next frame. */
+  flush() {
+    cancelAnimationFrame(this.#frame);
+    this.#frame = null;
+    const changed = this.#changed;
+    this.#changed = new Set();
+    const any = (...keys) => keys.some((key) => changed.has(key));
+    if (changed.size) this.#views.forEach((view) => view(any));
+  }
+
+  #schedule() {
+    this.#frame ??= requestAnimationFrame(() => this.flush());
+  }
+}

@@ -1,0 +1,44 @@
+// The whole run: acceptance by depth and by rank, accepted lengths, rows verified in vain.
+
+import { h, replace } from "./dom.js";
+import { count, percent, plural } from "./numbers.js";
+import { acceptanceByDepth, acceptanceByRank, lengthCounts, vainRows } from "./stats.js";
+
+const MOST_BARS = 8;
+
+export function summaryView(app) {
+  const body = h("div", { class: "sx-summary-body" });
+  const element = h("section", { class: "sx-card sx-summary", "aria-label": "The whole run" },
+    h("div", { class: "sx-card-head" }, h("h2", {}, "The whole run"),
+      h("p", { class: "sx-hint" }, "measured over every step so far")), body);
+  const draw = () => replace(body, ...charts(app.trace));
+  app.store.subscribe((any) => any("trace", "grown") && draw());
+  return element;
+}
+
+function charts(trace) {
+  if (trace.steps.length === 0) return [h("p", { class: "sx-soft" }, "No steps yet.")];
+  const depths = acceptanceByDepth(trace);
+  const ranks = acceptanceByRank(trace);
+  const lengths = lengthCounts(trace);
+  const vain = vainRows(trace);
+  const most = Math.max(...lengths);
+  return [
+    chart("Acceptance by depth", "of the steps that reached it", depths.map((d, i) =>
+      [`depth ${i + 1}`, d.rate, `${percent(d.rate)} of ${count(d.accepted + d.rejected)}`])),
+    chart("Acceptance by rank", "of the nodes that were judged", ranks.map((r, i) =>
+      [`guess ${i + 1}`, r.rate, `${percent(r.rate)} of ${count(r.judged)}`])),
+    chart("Tokens per step", "how many steps gained so many", lengths.map((n, i) =>
+      [plural(i + 1, "token"), n / most, plural(n, "step")])),
+    h("div", { class: "sx-chart" }, h("h3", {}, "Verified in vain"),
+      h("p", { class: "sx-figure" }, percent(vain.share)),
+      h("p", {}, `${count(vain.vain)} of ${plural(vain.rows, "row")} gave no token.`)),
+  ];
+}
+
+function chart(title, hint, bars) {
+  const shown = bars.filter(([, share]) => share !== null).slice(0, MOST_BARS);
+  return h("div", { class: "sx-chart" }, h("h3", {}, title), h("p", { class: "sx-hint" }, hint),
+    ...shown.map(([name, share, text]) => h("div", { class: "sx-chart-row" }, h("span", {}, name),
+      h("div", {}, h("i", { style: `width:${100 * share}%` })), h("b", {}, text))));
+}

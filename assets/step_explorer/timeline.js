@@ -1,0 +1,134 @@
+// One bar per step: its height the tokens it added, in the colours of their depths.
+
+import { h, replace, s } from "./dom.js";
+import { count, plural } from "./numbers.js";
+import { Picture } from "./picture.js";
+import { stepSentence } from "./verdicts.js";
+
+const DEPTHS = 5; // looks: root, 1, 2, 3, 4 and deeper
+const [TOP, BOTTOM, LEFT] = [13, 2, 6];
+const WIDEST = 16;
+const LEAST_CAPACITY = 48; // steps that have room before anything is squeezed
+
+export function timelineView(app, tools) {
+  let parts = null;
+  const picture = new Picture("timeline", "Steps", "", draw, { zooms: false });
+  const title = picture.element.querySelector("h2");
+  picture.element.querySelector(".sx-tools").prepend(...tools);
+
+  function draw() {
+    parts = null;
+    const scale = scaleOf(app, picture.size);
+    const svg = s("svg", {
+      viewBox: `0 0 ${scale.width} ${scale.height}`, width: scale.width, height: scale.height,
+      role: "slider", tabindex: 0, "aria-label": "Step", "aria-valuemin": 1,
+      "aria-valuemax": 1, "aria-valuenow": 1,
+    });
+    const bars = Array.from({ length: DEPTHS }, (_, d) => s("path", { class: `sx-bar d${d}` }));
+    const cursor = s("rect", { class: "sx-cursor", y: TOP - 4, height: scale.height - TOP + 3 });
+    const plain = s("path", { class: "sx-plain-mark" });
+    const plainText = s("text", { class: "sx-quiet", y: 9 });
+    svg.append(s("path", { class: "sx-axis", d: `M0 ${scale.height - BOTTOM}H${scale.width}` }),
+      cursor, ...bars, plain, plainText);
+    listen(svg);
+    parts = { svg, scale, bars, cursor, plain, plainText };
+    fill();
+    return svg;
+  }
+
+  function fill() {
+    if (!parts) return;
+    const scale = scaleOf(app, picture.size);
+    if (scale.slot !== parts.scale.slot || scale.most !== parts.scale.most) {
+      picture.redraw();
+      return;
+    }
+    barPaths(app.trace, scale).forEach((path, d) => parts.bars[d].setAttribute("d", path));
+    place();
+  }
+
+  function place() {
+    const { step } = app.state;
+    if (!parts || step === null) return;
+    const { svg, scale, cursor, plain, plainText } = parts;
+    cursor.setAttribute("x", LEFT + step * scale.slot - 1);
+    cursor.setAttribute("width", Math.max(3, scale.slot + 1));
+    svg.setAttribute("aria-valuemax", app.trace.steps.length);
+    svg.setAttribute("aria-valuenow", step + 1);
+    const sentence = stepSentence(app.view);
+    svg.setAttribute("aria-valuetext", `Step ${step + 1} of ${app.trace.steps.length}. ${sentence}`);
+    const written = app.trace.plainAt(app.trace.clock[step]);
+    placePlain(app.trace, scale, written, plain, plainText);
+    replace(title, `Step ${count(step + 1)} of ${count(app.trace.steps.length)}`);
+    picture.note.textContent = `${sentence} ${abreast(app.trace, step, written)}`;
+    picture.note.title = picture.note.textContent;
+  }
+
+  function listen(svg) {
+    const seek = (event) => {
+      const x = event.clientX - svg.getBoundingClientRect().left - LEFT;
+      app.show(Math.floor(x / scaleOf(app, picture.size).slot));
+    };
+    svg.addEventListener("pointerdown", (event) => {
+      svg.setPointerCapture(event.pointerId);
+      seek(event);
+    });
+    svg.addEventListener("pointermove", (event) => event.buttons && seek(event));
+  }
+
+  app.store.subscribe((any) => {
+    if (any("trace", "presenter", "live")) picture.redraw();
+    if (any("trace", "grown")) fill();
+    else if (any("step")) place();
+    if (!app.view) replace(title, "No steps yet");
+  });
+  return picture.element;
+}
+
+function scaleOf(app, { width, height }) {
+  const steps = app.trace.steps.length;
+  let capacity = Math.max(LEAST_CAPACITY, steps);
+  if (app.state.live) while (capacity < steps || capacity % LEAST_CAPACITY) capacity += 1;
+  const depth = Math.max(0, ...app.trace.trees.flatMap((t) => t.paths.map((p) => p.length)));
+  return { width, height, slot: Math.min(WIDEST, (width - 2 * LEFT) / capacity), most: Math.max(3, depth + 1) };
+}
+
+/** A path per look: a rectangle for each token that came so. */
+function barPaths(trace, { slot, most, height }) {
+  const paths = Array(DEPTHS).fill("");
+  const unit = (height - TOP - BOTTOM) / most;
+  const [gap, wide] = [slot > 4 ? 1 : 0, Math.max(0.6, slot - (slot > 4 ? 2 : slot * 0.2))];
+  trace.steps.forEach(({ emitted }, i) => {
+    const x = (LEFT + i * slot).toFixed(2);
+    for (let depth = 0; depth < emitted.length; depth += 1) {
+      const y = (height - BOTTOM - (depth + 1) * unit).toFixed(2);
+      const tall = (unit - gap).toFixed(2);
+      paths[Math.min(depth, DEPTHS - 1)] += `M${x} ${y}h${wide.toFixed(2)}v${tall}h-${wide.toFixed(2)}z`;
+    }
+  });
+  return paths;
+}
+
+/** Where plain decoding was at this moment: at the step that wrote the same token here. */
+function placePlain(trace, scale, written, plain, plainText) {
+  const there = written > 0 && trace.plain.length > 0;
+  const at = there ? (trace.tokens[Math.min(written, trace.tokens.length) - 1]?.step ?? 0) : 0;
+  const x = LEFT + (at + 0.5) * scale.slot;
+  plain.setAttribute("d", there ? `M${x} ${TOP - 2}V${scale.height}` : "");
+  plainText.textContent = there ? "plain is here" : "";
+  const right = x > scale.width - 80;
+  plainText.setAttribute("x", right ? x - 3 : x + 3);
+  plainText.setAttribute("text-anchor", right ? "end" : "start");
+}
+
+function abreast(trace, step, written) {
+  if (trace.plain.length === 0) return "";
+  const lead = trace.tokensBy[step] - written;
+  const words = lead === 0 ? "as far as here" : `${plural(Math.abs(lead), "token")} ${lead > 0 ? "behind" : "ahead"}`;
+  return `At this moment (${trace.clock[step].toFixed(2)} s) plain decoding was ${words}.`;
+}
+
+/** The buttons and lists above the bars. */
+export function timelineTools(app, ...more) {
+  return [h("span", { class: "sx-controls", role: "group", "aria-label": "Playback" }, ...more)];
+}

@@ -1,0 +1,187 @@
+// A run as it grows, and what follows from its records: parents, clocks, origins of tokens.
+
+export const FORMAT_VERSION = 1;
+const NO_HEADS = [];
+
+export class Trace {
+  header = null;
+  pieces = new Map();
+  trees = [];
+  steps = [];
+  plain = [];
+  plainPrefill = null;
+  /** Seconds of the speculative lane's own work after each step, and tokens by then. */
+  clock = [];
+  tokensBy = [];
+  /** Seconds of the plain lane's own work after each token. */
+  plainClock = [];
+  /** Per emitted token: its id, step and depth. */
+  tokens = [];
+  #shapes = [];
+  #positions = new Map();
+  #median = { count: -1, value: null };
+
+  /** A whole trace as it lies in a file. */
+  static of(record) {
+    const trace = new Trace();
+    trace.start(record.header);
+    for (const [id, piece] of Object.entries(record.pieces)) trace.addPiece(Number(id), piece);
+    record.trees.forEach((tree) => trace.addTree(tree));
+    record.steps.forEach((step) => trace.addStep(step));
+    trace.plainPrefill = record.plain_prefill_ms ?? null;
+    (record.plain ?? []).forEach((token) => trace.addPlain(token));
+    return trace;
+  }
+
+  start(header) {
+    this.header = header;
+    if (header.prompt_position) this.#remember([header.prompt_position]);
+  }
+
+  addPiece(id, piece) {
+    this.pieces.set(id, { text: piece.text ?? null, bytes: piece.bytes ?? null });
+  }
+
+  addTree(tree) {
+    this.trees.push(tree);
+    this.#shapes.push(shapeOf(tree.paths));
+  }
+
+  addStep(step) {
+    this.steps.push(step);
+    this.#remember(step.positions);
+    this.clock.push((this.clock.at(-1) ?? 0) + stepMs(step) / 1000);
+    this.tokensBy.push((this.tokensBy.at(-1) ?? 0) + step.emitted.length);
+    step.emitted.forEach((id, depth) =>
+      this.tokens.push({ id, depth, step: this.steps.length - 1 }),
+    );
+  }
+
+  /** Predictions at earlier positions, told at the end of a run. */
+  addPositions(positions) {
+    this.#remember(positions);
+    const last = this.steps.at(-1);
+    if (last) last.positions = [...last.positions, ...positions];
+  }
+
+  addPlain(token) {
+    this.plain.push(token);
+    this.plainClock.push((this.plainClock.at(-1) ?? 0) + token.milliseconds / 1000);
+  }
+
+  /** The record that a file holds, key for key as explorer.tracing writes it. */
+  record() {
+    const pieces = {};
+    for (const [id, piece] of [...this.pieces].sort((a, b) => a[0] - b[0])) pieces[id] = piece;
+    return {
+      format_version: FORMAT_VERSION,
+      header: this.header,
+      pieces,
+      trees: this.trees,
+      steps: this.steps,
+      plain: this.plain,
+      plain_prefill_ms: this.plainPrefill,
+    };
+  }
+
+  piece(id) {
+    return this.pieces.get(id) ?? { text: `⟨token ${id}⟩`, bytes: null };
+  }
+
+  /** parents, depths, children and ranks of a step's rows. */
+  shape(step) {
+    return this.#shapes[step.tree];
+  }
+
+  /** Rows from the root to `row`, both included. */
+  line(step, row) {
+    const { parents } = this.shape(step);
+    const rows = [];
+    for (let at = row; at >= 0; at = parents[at]) rows.unshift(at);
+    return rows;
+  }
+
+  /** What the heads predicted from the token before the root: that is where drafts come from. */
+  headsBefore(step) {
+    return this.#positions.get(step.context_length - 1)?.heads ?? NO_HEADS;
+  }
+
+  get rule() {
+    const { acceptance, temperature } = this.header?.settings ?? { acceptance: "greedy" };
+    if (acceptance !== "auto") return acceptance;
+    return temperature === 0 ? "greedy" : "sample";
+  }
+
+  /** The median time of a plain step so far, in milliseconds; null without one. */
+  get plainMs() {
+    if (this.#median.count !== this.plain.length) {
+      const value = median(this.plain.map((token) => token.milliseconds));
+      this.#median = { count: this.plain.length, value };
+    }
+    return this.#median.value;
+  }
+
+  /** Ids of the tokens in the KV cache before a step. */
+  prefixIds(step) {
+    const prompt = this.header?.prompt_ids ?? [];
+    const emitted = this.tokens.slice(0, step.context_length - prompt.length).map((t) => t.id);
+    return [...prompt, ...emitted];
+  }
+
+  /** The last step that was finished by a time in seconds; 0 before the first. */
+  stepAt(seconds) {
+    return Math.max(0, finishedBy(this.clock, seconds) - 1);
+  }
+
+  /** How many tokens plain decoding had written by a time in seconds. */
+  plainAt(seconds) {
+    return finishedBy(this.plainClock, seconds);
+  }
+
+  get seconds() {
+    return Math.max(this.clock.at(-1) ?? 0, this.plainClock.at(-1) ?? 0);
+  }
+
+  #remember(positions) {
+    for (const position of positions) this.#positions.set(position.index, position);
+  }
+}
+
+/** A step's time on its lane's clock: everything but recording. */
+export function stepMs(step) {
+  const { heads, draft, verify, accept, commit } = step.timings;
+  return heads + draft + verify + accept + commit;
+}
+
+export function median(values) {
+  if (values.length === 0) return null;
+  const sorted = Float64Array.from(values).sort();
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+/** How many of the ascending times are at most `seconds` (with room for rounding). */
+function finishedBy(times, seconds) {
+  let [low, high] = [0, times.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (times[middle] <= seconds + 1e-9) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function shapeOf(paths) {
+  const row = new Map([["", 0]]);
+  const shape = { parents: [-1], depths: [0], ranks: [0], children: [[]], paths };
+  paths.forEach((path, i) => {
+    const parent = row.get(path.slice(0, -1).join());
+    row.set(path.join(), i + 1);
+    shape.parents.push(parent);
+    shape.depths.push(path.length);
+    shape.ranks.push(path.at(-1));
+    shape.children.push([]);
+    shape.children[parent].push(i + 1);
+  });
+  return shape;
+}

@@ -1,0 +1,192 @@
+// The candidate tree of a step: what was guessed, how surely, and what became of it.
+
+import { s } from "./dom.js";
+import { probability, shortProbability } from "./numbers.js";
+import { Picture } from "./picture.js";
+import { descendants, foldedRows, tidy } from "./tree_layout.js";
+import { MEANINGS } from "./verdicts.js";
+
+const CHARACTER = 6.7; // pixels of a label's character
+const [LEAST_LINE, MOST_LINE] = [15, 34];
+const [LEAST_COLUMN, MOST_COLUMN] = [72, 150];
+
+export function treeView(app) {
+  const opened = new Set();
+  let nodes = new Map(); // row → its elements
+  const picture = new Picture("tree", "Candidate tree", "● accepted  ○ rejected  ◇ never reached  ■ root  □ bonus · larger: likelier to the base model", draw);
+  picture.box.addEventListener("pointerleave", () => app.store.set({ hover: null }));
+
+  function draw() {
+    nodes = new Map();
+    const { view } = app;
+    if (!view) return s("svg", { viewBox: "0 0 10 10" });
+    const grid = gridOf(app, picture, view, opened);
+    const svg = s("svg", {
+      viewBox: `0 0 ${grid.width} ${grid.height}`,
+      width: grid.width,
+      height: grid.height,
+      role: "tree",
+      "aria-label": `Candidate tree of step ${view.index + 1}: ${view.rows} rows`,
+    });
+    const [edges, marks] = [s("g"), s("g", { role: "presentation" })];
+    svg.append(edges, marks);
+    for (const row of [...grid.place.keys()].sort((a, b) => a - b)) {
+      if (row > 0 && app.state.stage === 0) continue;
+      nodes.set(row, drawNode(app, grid, row, edges, marks, () => toggle(row)));
+    }
+    if (app.state.stage > 3) drawBonus(app, grid, edges, marks);
+    focus();
+    return svg;
+  }
+
+  function toggle(row) {
+    if (!foldedRows(app.view.step, app.view.shape, new Set()).has(row)) return;
+    if (!opened.delete(row)) opened.add(row);
+    picture.redraw();
+  }
+
+  function focus() {
+    const line = new Set(app.focusLine);
+    for (const [row, { group, edge }] of nodes) {
+      for (const element of [group, edge]) {
+        element?.classList.toggle("is-line", line.has(row));
+        element?.classList.toggle("is-focus", row === app.focusRow);
+      }
+      group.setAttribute("aria-selected", row === app.row);
+      group.setAttribute("tabindex", row === app.row ? 0 : -1);
+    }
+  }
+
+  app.store.subscribe((any) => {
+    if (any("trace", "step")) opened.clear();
+    if (any("trace", "step", "stage", "presenter")) picture.redraw();
+    else if (any("row", "hover")) focus();
+    if (any("row", "step")) showRow(picture.box, nodes.get(app.row)?.group);
+  });
+  return picture.element;
+}
+
+/** Sizes of the picture, in pixels. Line 0 is kept for the bonus token. */
+function gridOf(app, picture, view, opened) {
+  const { width, height } = picture.size;
+  const { unit } = app;
+  const folded = foldedRows(view.step, view.shape, opened);
+  const { place, lines } = tidy(view.shape, folded);
+  const clamp = (value, least, most) => Math.max(least * unit, Math.min(most * unit, value));
+  const line = clamp((height - 6) / (lines + 1), LEAST_LINE, MOST_LINE) * picture.zoom;
+  const columns = Math.max(...view.shape.depths) + 2;
+  const margin = 12 * unit;
+  const column =
+    clamp((width - margin) / columns, LEAST_COLUMN, MOST_COLUMN) * Math.max(1, picture.zoom);
+  const limit = Math.max(3, Math.floor((column - 26 * unit) / (CHARACTER * unit)));
+  const at = ({ column: x, line: y }) => ({ x: margin + x * column, y: (y + 1.6) * line });
+  return {
+    place, folded, line, column, limit, at, unit,
+    width: Math.max(margin + columns * column, width),
+    height: Math.max((lines + 1.2) * line, 20),
+  };
+}
+
+function drawNode(app, grid, row, edges, marks, toggle) {
+  const { view, state } = app;
+  const { step, shape } = view;
+  const kind = state.stage > 3 || row === 0 ? step.verdicts[row] : "open";
+  const { x, y } = grid.at(grid.place.get(row));
+  const base = state.stage > 2 ? step.base_probs[row] : 0.15;
+  const group = s("g", {
+    class: `sx-node is-${kind}`,
+    role: "treeitem",
+    "aria-level": shape.depths[row] + 1,
+    "aria-label": spoken(view, row, kind),
+    "data-row": row,
+    onpointerenter: () => app.store.set({ hover: row }),
+    onclick: () => {
+      app.select(row);
+      toggle();
+    },
+  });
+  const radius = grid.unit * (2.6 + 4.2 * Math.sqrt(base)) * Math.min(1, grid.line / 14);
+  group.append(
+    s("rect", { class: "sx-hit", x: x - 9, y: y - grid.line / 2, width: grid.column, height: grid.line }),
+    s("circle", { class: "sx-ring", cx: x, cy: y, r: radius + 3.5 * grid.unit }),
+    shapeOf(kind, x, y, radius),
+  );
+  const folded = grid.folded.has(row) ? ` ▸+${descendants(shape, row)}` : "";
+  const leaf = folded || shape.children[row].length === 0;
+  if (grid.line >= 9 * grid.unit || kind === "accepted") {
+    group.append(s("text", {
+      class: "sx-token",
+      x: x + radius + 4 * grid.unit,
+      y: leaf || grid.line < 20 * grid.unit ? y + 3.8 * grid.unit : y - 5 * grid.unit,
+    }, view.label(row, grid.limit) + folded));
+  }
+  marks.append(group);
+  const edge = row > 0 ? drawEdge(app, grid, row, kind, radius) : null;
+  if (edge) edges.append(edge);
+  if (row > 0 && grid.line >= 22 * grid.unit) {
+    group.append(s("text", {
+      class: "sx-draft", x: x - radius - 3 * grid.unit, y: y + 10.5 * grid.unit,
+    }, shortProbability(step.draft_probs[row])));
+  }
+  return { group, edge };
+}
+
+/** Along the parent's line, down beside the child, and to it. */
+function drawEdge(app, grid, row, kind, radius) {
+  const parent = grid.at(grid.place.get(app.view.shape.parents[row]));
+  const child = grid.at(grid.place.get(row));
+  return elbow(parent, child, radius, grid, `sx-edge is-${kind}`);
+}
+
+function elbow(from, to, radius, grid, name) {
+  const turn = to.x - 20 * grid.unit;
+  const path = from.y === to.y
+    ? `M${from.x} ${from.y}H${to.x - radius}`
+    : `M${turn} ${from.y}V${to.y}H${to.x - radius}`;
+  return s("path", { class: name, d: path });
+}
+
+/** The base model's own next token, above the end of the accepted path. */
+function drawBonus(app, grid, edges, marks) {
+  const { step, shape } = app.view;
+  if (step.bonus === null) return;
+  const end = step.accepted.at(-1);
+  const from = grid.at(grid.place.get(end));
+  const to = grid.at({ column: shape.depths[end] + 1, line: -1 });
+  edges.append(s("path", {
+    class: "sx-edge is-bonus",
+    d: `M${from.x} ${from.y}H${to.x - 20 * grid.unit}V${to.y}H${to.x - 5 * grid.unit}`,
+  }));
+  const label = app.view.token(step.bonus, grid.limit);
+  marks.append(s("g", { class: "sx-node is-bonus", role: "treeitem", "aria-level": shape.depths[end] + 2,
+    "aria-label": `bonus token ${label}, the next step's root` },
+    shapeOf("bonus", to.x, to.y, 4.5 * grid.unit),
+    s("text", { class: "sx-token", x: to.x + 9 * grid.unit, y: to.y + 3.8 * grid.unit }, label)));
+}
+
+/** Shape tells the verdict as well as colour does. */
+function shapeOf(kind, x, y, r) {
+  if (kind === "root" || kind === "bonus") {
+    return s("rect", { class: "sx-mark", x: x - r, y: y - r, width: 2 * r, height: 2 * r });
+  }
+  if (kind === "pruned") {
+    return s("path", { class: "sx-mark", d: `M${x - r} ${y}L${x} ${y - r}L${x + r} ${y}L${x} ${y + r}Z` });
+  }
+  return s("circle", { class: "sx-mark", cx: x, cy: y, r });
+}
+
+function spoken(view, row, kind) {
+  const told = MEANINGS[kind] ? `, ${MEANINGS[kind]}` : "";
+  if (row === 0) return `${view.label(row)}, root`;
+  const guess = probability(view.step.draft_probs[row]);
+  const base = probability(view.step.base_probs[row]);
+  return `${view.label(row)}${told}, guessed with ${guess}, base model ${base}`;
+}
+
+/** Bring a node into sight by scrolling its box only, never the page. */
+function showRow(box, group) {
+  if (!group || box.scrollHeight <= box.clientHeight) return;
+  const [outer, inner] = [box.getBoundingClientRect(), group.getBoundingClientRect()];
+  if (inner.top < outer.top) box.scrollTop -= outer.top - inner.top + 10;
+  else if (inner.bottom > outer.bottom) box.scrollTop += inner.bottom - outer.bottom + 10;
+}

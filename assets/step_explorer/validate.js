@@ -1,0 +1,123 @@
+// Whether a record is a trace: the checks of explorer/tracing/schema.py that the views rely on.
+
+const MAX_NODES = 513;
+const MAX_STEPS = 16_384;
+const MAX_TOP = 16;
+const VERDICTS = new Set(["root", "accepted", "rejected", "pruned"]);
+
+const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+const isCount = (value) => Number.isSafeInteger(value) && value >= 0;
+const isShare = (value) => Number.isFinite(value) && value >= 0 && value <= 1;
+const isTime = (value) => Number.isFinite(value) && value >= 0;
+const isText = (value) => typeof value === "string";
+const listOf = (value, check, most = Infinity) =>
+  Array.isArray(value) && value.length <= most && value.every(check);
+
+/** Where the record first fails, in words; null for a valid trace. */
+export function firstFault(record) {
+  return (
+    headerFault(record.header) ??
+    piecesFault(record.pieces) ??
+    treesFault(record.trees) ??
+    stepsFault(record.steps, record.trees) ??
+    plainFault(record)
+  );
+}
+
+function headerFault(header) {
+  if (!isObject(header)) return "header is missing";
+  const texts = ["created", "explorer_version", "model", "backend", "device", "prompt"];
+  const wrong = texts.find((name) => !isText(header[name]));
+  if (wrong) return `header.${wrong}`;
+  if (!listOf(header.prompt_ids, isCount)) return "header.prompt_ids";
+  if (!listOf(header.eos_ids, isCount)) return "header.eos_ids";
+  const { settings } = header;
+  if (!isObject(settings) || !isText(settings.method) || !isText(settings.tree)) {
+    return "header.settings";
+  }
+  if (!isText(settings.acceptance) || !isTime(settings.temperature)) return "header.settings";
+  const position = header.prompt_position;
+  return position === null || isPosition(position) ? null : "header.prompt_position";
+}
+
+function piecesFault(pieces) {
+  if (!isObject(pieces)) return "pieces is missing";
+  const wrong = Object.entries(pieces).find(
+    ([id, piece]) =>
+      !/^\d+$/.test(id) ||
+      !isObject(piece) ||
+      !(piece.text === null || isText(piece.text)) ||
+      !((piece.bytes ?? null) === null || isText(piece.bytes)),
+  );
+  return wrong ? `pieces.${wrong[0].slice(0, 20)}` : null;
+}
+
+function treesFault(trees) {
+  if (!Array.isArray(trees)) return "trees is missing";
+  const at = trees.findIndex((tree) => !isTree(tree));
+  return at < 0 ? null : `trees.${at}`;
+}
+
+/** Every path's parent stands before it, and none is repeated. */
+function isTree(tree) {
+  if (!isObject(tree) || !isText(tree.name)) return false;
+  if (!listOf(tree.paths, (path) => listOf(path, isCount) && path.length > 0, MAX_NODES - 1)) {
+    return false;
+  }
+  const seen = new Set([""]);
+  return tree.paths.every((path) => {
+    const key = path.join();
+    const fits = !seen.has(key) && seen.has(path.slice(0, -1).join());
+    seen.add(key);
+    return fits;
+  });
+}
+
+function stepsFault(steps, trees) {
+  if (!Array.isArray(steps) || steps.length > MAX_STEPS) return "steps";
+  for (const [i, step] of steps.entries()) {
+    const fault = isObject(step) ? stepFault(step, trees) : "not a record";
+    if (fault) return `steps.${i}.${fault}`;
+  }
+  return null;
+}
+
+function stepFault(step, trees) {
+  if (!isCount(step.index) || !isCount(step.context_length)) return "index";
+  if (!trees[step.tree]) return "tree names a tree that is not there";
+  const n = trees[step.tree].paths.length + 1;
+  const long = (value, check) => listOf(value, check) && value.length === n;
+  if (!long(step.token_ids, isCount)) return "token_ids does not fit its tree";
+  for (const name of ["draft_probs", "joint_probs", "base_probs"]) {
+    if (!long(step[name], isShare)) return name;
+  }
+  if (!long(step.base_ranks, isCount)) return "base_ranks";
+  if (!long(step.verdicts, (verdict) => VERDICTS.has(verdict))) return "verdicts";
+  if (!Array.isArray(step.base_top) || !Array.isArray(step.choices)) return "base_top";
+  const passed = step.base_top.length > 0;
+  if (passed && !(long(step.base_top, isTop) && step.choices.length === n)) return "base_top";
+  if (!listOf(step.choices, (id) => id === -1 || isCount(id))) return "choices";
+  const thresholds = step.thresholds ?? null;
+  if (thresholds !== null && !long(thresholds, isShare)) return "thresholds";
+  const isRow = (row) => isCount(row) && row < n;
+  if (!listOf(step.accepted, isRow) || step.accepted.length === 0) return "accepted";
+  if (!listOf(step.emitted, isCount) || step.emitted.length > step.accepted.length) return "emitted";
+  if (!(step.bonus === null || isCount(step.bonus))) return "bonus";
+  if (!listOf(step.positions, isPosition)) return "positions";
+  const times = ["heads", "draft", "verify", "accept", "commit"];
+  return isObject(step.timings) && times.every((name) => isTime(step.timings[name])) ? null : "timings";
+}
+
+function plainFault({ plain = [] }) {
+  const fits = (token) =>
+    isObject(token) && isCount(token.token_id) && isShare(token.prob) && isTime(token.milliseconds);
+  return listOf(plain, fits, MAX_STEPS) ? null : "plain";
+}
+
+const isTop = (top) =>
+  isObject(top) && listOf(top.ids, isCount, MAX_TOP) && listOf(top.probs, isShare, MAX_TOP) &&
+  top.ids.length === top.probs.length;
+
+const isPosition = (position) =>
+  isObject(position) && isCount(position.index) && isCount(position.base_choice) &&
+  listOf(position.heads, isTop, MAX_TOP);

@@ -1,0 +1,118 @@
+// The verdict on the selected node in words, what the head and the base model thought, and all
+// nodes as a table.
+
+import { button, card, h, replace } from "./dom.js";
+import { count, probability } from "./numbers.js";
+import { MEANINGS, nodeTitle, sentences, SIGNS, stages } from "./verdicts.js";
+
+const SHOWN = 5; // of each list
+
+export function verdictView(app) {
+  const toggle = button("table", "All nodes as a table (t)", () => app.store.set({ table: !app.state.table }));
+  const { element } = card("verdict", "Why?", "", toggle);
+  const body = element.appendChild(h("div", { class: "sx-verdict-body", tabindex: 0, role: "region", "aria-label": "Verdict on the selected node", "aria-live": "off" }));
+  let rows = [];
+
+  function draw() {
+    rows = [];
+    if (!app.view) return replace(body, h("p", { class: "sx-soft" }, "Choose a node to read why it was accepted, rejected or never reached."));
+    if (app.state.stage <= 3) return replace(body, ...staged(app.view, app.state.stage));
+    if (app.state.table) return replace(body, table());
+    return replace(body, ...verdict(app.view, app.focusRow));
+  }
+
+  function table() {
+    const { view } = app;
+    const heads = ["", "token", "depth", "rank", "head", "path", "base", "base rank", "position", "verdict"];
+    const typical = view.step.thresholds !== null && view.step.thresholds !== undefined;
+    if (typical) heads.splice(8, 0, "threshold");
+    rows = Array.from({ length: view.rows }, (_, row) => {
+      const cells = tableRow(view, row, typical);
+      return h("tr", { onclick: () => app.select(row), onpointerenter: () => app.store.set({ hover: row }) },
+        ...cells.map((text, i) => h(i === 1 ? "th" : "td", i === 1 ? { scope: "row" } : {}, text)));
+    });
+    mark();
+    return h("table", { class: "sx-table", onpointerleave: () => app.store.set({ hover: null }) },
+      h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col" }, head || h("span", { class: "sx-unseen" }, "sign"))))),
+      h("tbody", {}, ...rows));
+  }
+
+  function mark() {
+    const line = new Set(app.focusLine);
+    rows.forEach((tr, row) => {
+      tr.classList.toggle("is-line", line.has(row));
+      tr.classList.toggle("is-focus", row === app.focusRow);
+    });
+    const focused = rows[app.row];
+    if (focused && app.state.hover === null) keepInSight(body, focused);
+  }
+
+  app.store.subscribe((any) => {
+    toggle.setAttribute("aria-pressed", app.state.table);
+    if (any("trace", "step", "table", "stage", "grown") && (any("trace", "step", "table", "stage") || !app.view)) draw();
+    else if (any("row", "hover")) app.state.table && rows.length ? mark() : draw();
+  });
+  draw();
+  return element;
+}
+
+/** In the first stages there is no verdict yet: only what was guessed, or wanted. */
+function staged(view, stage) {
+  const told = h("p", {}, stages(view)[stage][1]);
+  if (stage !== 0 && stage !== 3) return [told];
+  const lists = stage === 0
+    ? view.heads.map((top, i) => topList(`head ${i + 1}`, top, null, view)).slice(0, 4)
+    : [topList("base model after the root", view.step.base_top[0], null, view)];
+  return [told, h("div", { class: "sx-tops" }, ...lists)];
+}
+
+function verdict(view, row) {
+  const told = sentences(view, row).map((sentence) => h("p", {}, sentence));
+  const kind = view.step.verdicts[row];
+  const words = h("div", { class: `sx-why is-${kind}` }, h("h3", {}, `${SIGNS[kind]} ${nodeTitle(view, row)}`), ...told);
+  if (row === 0) {
+    const first = topList("base model, top 5, after the root", view.step.base_top[0], null, view);
+    return [words, h("div", { class: "sx-tops" }, first)];
+  }
+  const depth = view.shape.depths[row];
+  const token = view.step.token_ids[row];
+  return [words, h("div", { class: "sx-tops" },
+    topList(`head ${depth}, top 5`, view.heads[depth - 1], token, view),
+    topList("base model, top 5", view.step.base_top[view.shape.parents[row]], token, view))];
+}
+
+function topList(title, top, held, view) {
+  if (!top || top.ids.length === 0) return null;
+  const rows = top.ids.slice(0, SHOWN).map((id, i) => {
+    const share = Math.round(100 * top.probs[i]);
+    return h("tr", { class: id === held ? "is-held" : null },
+      h("td", {}, view.token(id, 12)),
+      h("td", { style: `--share:${share}%` }, probability(top.probs[i])));
+  });
+  return h("table", {}, h("caption", {}, title), h("tbody", {}, ...rows));
+}
+
+function tableRow(view, row, typical) {
+  const { step, shape } = view;
+  const drafted = row > 0;
+  const cells = [
+    SIGNS[step.verdicts[row]],
+    view.label(row, 14),
+    String(shape.depths[row]),
+    drafted ? String(shape.ranks[row] + 1) : "",
+    drafted ? probability(step.draft_probs[row]) : "",
+    drafted ? probability(step.joint_probs[row]) : "",
+    probability(step.base_probs[row]),
+    count(step.base_ranks[row] + 1),
+    count(step.context_length + shape.depths[row]),
+    MEANINGS[step.verdicts[row]],
+  ];
+  if (typical) cells.splice(8, 0, drafted ? probability(step.thresholds[row]) : "");
+  return cells;
+}
+
+function keepInSight(box, element) {
+  const [outer, inner] = [box.getBoundingClientRect(), element.getBoundingClientRect()];
+  if (inner.top < outer.top + 20) box.scrollTop -= outer.top + 20 - inner.top;
+  else if (inner.bottom > outer.bottom) box.scrollTop += inner.bottom - outer.bottom;
+}
