@@ -1,4 +1,4 @@
-"""The losslessness audit: does greedy Medusa write what greedy plain decoding writes?
+"""The losslessness audit: does a greedy method write what greedy plain decoding writes?
 
 Every prompt is decoded both ways. Where the texts differ, the first difference is explained: a
 numerical tie, if the two tokens' logits are closer than they move by batch shape alone on this
@@ -32,8 +32,8 @@ Progress = Callable[[str, float], None]
 class PromptAudit(Schema):
     """One prompt. The fields from `position` on describe the first difference, if there is one.
 
-    `margin` is the float32 logit of plain's token minus that of Medusa's, by a one-row pass over
-    plain's own text up to there.
+    `margin` is the float32 logit of plain's token minus that of the method's (`medusa_token`,
+    whatever the method), by a one-row pass over plain's own text up to there.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -90,15 +90,17 @@ def audit(
     tree: str = "auto",
     progress: Progress | None = None,
     cancel: threading.Event | None = None,
+    **parameters: object,
 ) -> AuditReport:
     """Decode every prompt greedily with `method` and plain, and explain each difference.
 
-    `prompts` are records with "prompt" and optionally "id" and "category". Raises ExplorerError
-    for bad settings. A cancelled audit reports on the prompts that it finished.
+    `prompts` are records with "prompt" and optionally "id" and "category"; `parameters` are the
+    method's own (decoding/registry.py). Raises ExplorerError for bad settings. A cancelled audit
+    reports on the prompts that it finished.
     """
     model = explorer.model
     plain = decode_settings(method="plain", max_new_tokens=max_new_tokens)
-    fast = decode_settings(method=method, tree=tree, max_new_tokens=max_new_tokens)
+    fast = decode_settings(method=method, tree=tree, max_new_tokens=max_new_tokens, **parameters)
     runs = []
     for number, record in enumerate(prompts):
         if progress:
@@ -111,7 +113,7 @@ def audit(
     texts = [(ids, expected[:NOISE_TOKENS]) for _, ids, expected, _ in runs[:NOISE_TEXTS]]
     noise = measure_noise(model, texts, WIDTHS)
     details = [
-        explain(model, noise, ids, expected, got, record, str(number))
+        explain(model, noise, ids, expected, got, record, str(number), method)
         for number, (record, ids, expected, got) in enumerate(runs)
     ]
     return _report(model, method, noise, details)
@@ -136,8 +138,9 @@ def explain(
     got: Sequence[int],
     record: dict[str, str],
     default_id: str = "0",
+    method: str = "medusa",
 ) -> PromptAudit:
-    """The verdict on one prompt: `expected` is plain's text, `got` Medusa's (token ids)."""
+    """The verdict on one prompt: `expected` is plain's text, `got` the method's (token ids)."""
     common = {
         "id": str(record.get("id", default_id)),
         "category": record.get("category", ""),
@@ -149,7 +152,7 @@ def explain(
     ours, theirs = _token(expected, at), _token(got, at)
     where = {"position": at, "plain_token": ours, "medusa_token": theirs}
     if ours is None or theirs is None:
-        longer = "plain" if theirs is None else "Medusa"
+        longer = "plain" if theirs is None else method
         text = f"Divergence: after {at} equal tokens only {longer} goes on. This is a bug."
         return PromptAudit(**common, **where, verdict="divergence", explanation=text)
     margin = _margin(model, prompt_ids, expected[:at], ours, theirs)

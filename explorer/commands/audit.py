@@ -6,8 +6,15 @@ import argparse
 from typing import Any
 
 from explorer.commands.console import Console
-from explorer.commands.options import add_length_options, load_explorer, settings_from
+from explorer.commands.options import (
+    add_length_options,
+    add_method_parameters,
+    given_parameters,
+    load_explorer,
+    settings_from,
+)
 from explorer.commands.prompts import add_prompts_options, read_prompts
+from explorer.decoding.registry import METHODS
 
 EXAMPLE = "python -m explorer audit --prompts assets/prompts.jsonl --limit 10 --json"
 
@@ -15,8 +22,11 @@ EXAMPLE = "python -m explorer audit --prompts assets/prompts.jsonl --limit 10 --
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What only this command takes."""
     add_prompts_options(parser)
-    parser.add_argument("--method", metavar="M", help="the method to check (default medusa)")
+    parser.add_argument(
+        "--method", metavar="M", help=f"the method to check: {', '.join(METHODS)} (default medusa)"
+    )
     add_length_options(parser)
+    add_method_parameters(parser)
 
 
 def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
@@ -33,6 +43,7 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             method=settings.method,
             tree=settings.tree,
             progress=progress,
+            **given_parameters(args),
         )
     return report.model_dump(mode="json") | {"sentence": report.sentence}
 

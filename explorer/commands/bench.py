@@ -6,8 +6,16 @@ import argparse
 from typing import Any
 
 from explorer.commands.console import Console, number, table
-from explorer.commands.options import add_length_options, load_explorer, settings_from
+from explorer.commands.options import (
+    add_length_options,
+    add_method_parameters,
+    given_parameters,
+    load_explorer,
+    method_list,
+    settings_from,
+)
 from explorer.commands.prompts import add_prompts_options, read_prompts
+from explorer.decoding.registry import METHODS
 from explorer.errors import ExplorerError
 
 EXAMPLE = "python -m explorer bench --prompts assets/prompts.jsonl --limit 4 --reference --json"
@@ -20,7 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--methods",
         default="plain,medusa",
         metavar="M,M,…",
-        help="methods to race; plain always runs along (default: plain,medusa)",
+        help=f"methods to race: {', '.join(METHODS)}; plain always runs along "
+        "(default: plain,medusa)",
     )
     parser.add_argument(
         "--reference",
@@ -28,12 +37,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="also time transformers' generate() on the same weights",
     )
     add_length_options(parser)
+    add_method_parameters(parser)
 
 
 def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Race on every prompt."""
     prompts, settings = read_prompts(args.prompts, args.limit), settings_from(args)
-    methods = [name.strip() for name in args.methods.split(",") if name.strip()]
+    methods = method_list(args.methods)
     if not methods:
         raise ExplorerError("--methods names no method: write for example plain,medusa.")
     explorer = load_explorer(args, console)
@@ -48,6 +58,7 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             tree=settings.tree,
             reference=args.reference,
             progress=progress,
+            **given_parameters(args),
         )
     return report.model_dump(mode="json") | {"notes": list(explorer.notes)}
 

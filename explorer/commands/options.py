@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from typing import TYPE_CHECKING, get_args
 
 from explorer.commands.console import Console
 from explorer.config import Acceptance, Backend, DecodeSettings, Device, decode_settings
+from explorer.decoding.registry import METHODS, Parameter, parameter
 from explorer.errors import ExplorerError
 from explorer.models.presets import PRESETS, model_options
 
@@ -80,6 +82,7 @@ def add_decode_options(parser: argparse.ArgumentParser) -> None:
         help="plain completion, without the chat template",
     )
     add_length_options(parser)
+    add_method_parameters(parser)
 
 
 def add_length_options(parser: argparse.ArgumentParser) -> None:
@@ -91,6 +94,66 @@ def add_length_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME_OR_JSON",
         help="auto (default), root, chain:3, cartesian:3,2,1 or rank paths like [[0], [1], [0, 0]]",
     )
+
+
+def add_method_parameters(parser: argparse.ArgumentParser) -> None:
+    """What the registry says of the methods, and their parameters with their ranges."""
+    parser.epilog = f"{_methods_told()}\n\n{parser.epilog}"
+    group = parser.add_argument_group("parameters of single methods")
+    for name, methods in method_parameters().items():
+        given = parameter(name)
+        group.add_argument(
+            f"--{name.replace('_', '-')}",
+            type=int if not given.choices else str,
+            choices=given.choices or None,
+            metavar=None if given.choices else "N",
+            help=f"{', '.join(methods)}: {given.text} ({_range(given)})",
+        )
+
+
+def method_parameters() -> dict[str, list[str]]:
+    """The names of all parameters of methods, each with the methods that heed it."""
+    heeded: dict[str, list[str]] = {}
+    for method in METHODS.values():
+        for name in method.parameters:
+            heeded.setdefault(name, []).append(method.name)
+    return heeded
+
+
+def _range(given: Parameter) -> str:
+    default = f"default {given.default}"
+    return default if given.choices else f"{given.least} to {given.most}, {default}"
+
+
+def _methods_told() -> str:
+    """Every method and what it does, wrapped for a terminal."""
+    told = [
+        textwrap.fill(
+            f"{method.name:<14}{method.explanation}",
+            width=80,
+            initial_indent="  ",
+            subsequent_indent=" " * 16,
+        )
+        for method in METHODS.values()
+    ]
+    return "\n".join(["methods:", *told])
+
+
+def method_list(text: str) -> list[str]:
+    """The names in a comma-separated list, each once. Raises ExplorerError for an unknown one."""
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in METHODS:
+            known = ", ".join(METHODS)
+            raise ExplorerError(f"There is no method '{name:.40}': choose from {known}.")
+    return list(dict.fromkeys(names))
+
+
+def given_parameters(args: argparse.Namespace) -> dict[str, object]:
+    """The parameters of single methods that were given on the command line."""
+    return {
+        name: value for name in method_parameters() if (value := getattr(args, name)) is not None
+    }
 
 
 def settings_from(args: argparse.Namespace, **values: object) -> DecodeSettings:

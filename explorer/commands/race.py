@@ -1,4 +1,4 @@
-"""`race`: two methods on one prompt, timed fairly."""
+"""`race`: several methods on one prompt, timed fairly."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from explorer.commands.console import Console, number, table
 from explorer.commands.options import (
     add_decode_options,
     load_explorer,
+    method_list,
     prompt_from,
     settings_from,
 )
+from explorer.decoding.registry import METHODS
 from explorer.errors import ExplorerError
-from explorer.tracing.events import PlainRecorded, StepRecorded, TraceBuilder
+from explorer.tracing.events import StepRecorded, TraceBuilder
 from explorer.tracing.schema import Trace
 from explorer.tracing.text import join_pieces
 
@@ -27,38 +29,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--methods",
         default="plain,medusa",
-        metavar="M,M",
-        help="plain and the method that races it (default: plain,medusa)",
+        metavar="M,M,…",
+        help=f"plain and what races it: {', '.join(METHODS)} (default: plain,medusa)",
     )
     add_decode_options(parser)
 
 
-def rival_of_plain(methods: str) -> str:
-    """The one method beside `plain` in a comma-separated list. Raises ExplorerError."""
-    names = [name.strip() for name in methods.split(",") if name.strip()]
-    rivals = [name for name in dict.fromkeys(names) if name != PLAIN]
-    if PLAIN not in names or len(rivals) != 1:
+def lanes_of(methods: str) -> list[str]:
+    """The methods of a race, plain first. Raises ExplorerError."""
+    rivals = [name for name in method_list(methods) if name != PLAIN]
+    if PLAIN not in method_list(methods) or not rivals:
         raise ExplorerError(
-            f"A race has two lanes, plain and one other, but you gave '{methods:.80}': write for "
-            "example --methods plain,medusa."
+            f"A race needs plain and one other method at least, but you gave '{methods:.80}': "
+            "write for example --methods plain,medusa."
         )
-    return rivals[0]
+    return [PLAIN, *rivals]
 
 
 def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Run the race."""
-    prompt = prompt_from(args.prompt)
-    settings = settings_from(args, method=rival_of_plain(args.methods))
+    prompt, methods = prompt_from(args.prompt), lanes_of(args.methods)
+    settings = settings_from(args, method=methods[1])
     explorer = load_explorer(args, console)
-    builder = TraceBuilder()
-    with console.bar(2 * settings.max_new_tokens, " tokens") as bar:
-        for event in explorer.race(prompt, settings):
-            builder.add(event)
+    runs = {method: TraceBuilder() for method in methods}
+    with console.bar(len(methods) * settings.max_new_tokens, " tokens") as bar:
+        for method, event in explorer.compare(prompt, settings, methods):
+            runs[method].add(event)
             if isinstance(event, StepRecorded):
                 bar.update(len(event.step.emitted))
-            elif isinstance(event, PlainRecorded):
-                bar.update(1)
-    return result_of(builder.trace()) | {"notes": list(explorer.notes)}
+    traces = {method: run.trace() for method, run in runs.items()}
+    return result_of(traces) | {"notes": list(explorer.notes)}
 
 
 def render(result: dict[str, Any]) -> str:
@@ -70,55 +70,63 @@ def render(result: dict[str, Any]) -> str:
             number(lane["tokens_per_step"]),
             number(lane["seconds"], 2, " s"),
             str(lane["new_tokens"]),
+            number(lane["speedup"], unit="×"),
+            "yes" if lane["identical"] else "no",
         )
         for name, lane in result["lanes"].items()
     ]
-    figures = table(("lane", "tokens/s", "tokens/step", "time", "tokens"), rows)
+    header = ("lane", "tokens/s", "tokens/step", "time", "tokens", "speedup", "as plain")
     same = "the same text" if result["identical"] else "different texts"
     verdict = f"speedup {number(result['speedup'])}×"
     if result["spread"] is not None:
         verdict += f" ± {number(result['spread'])}"
     if result["estimate"]:
         verdict += " (an estimate: too few tokens to call it measured)"
-    return f"{result['text']}\n\n{figures}\n\n{verdict}; both lanes gave {same}."
+    lanes = "both" if len(rows) == 2 else "all"
+    return f"{result['text']}\n\n{table(header, rows)}\n\n{verdict}; {lanes} lanes gave {same}."
 
 
-def result_of(trace: Trace) -> dict[str, Any]:
-    """The figures of a race. `identical` compares the two lanes token for token."""
-    from explorer.analysis.speedup import Samples, lane_figures, race_figures
+def result_of(traces: dict[str, Trace]) -> dict[str, Any]:
+    """The figures of a race, plain first. `speedup`, `spread` and `estimate` are the second lane's.
 
-    header = trace.header
-    ours, theirs = trace.new_token_ids, [token.token_id for token in trace.plain]
-    lanes = {
-        PLAIN: (lane_figures(Samples.of_plain(trace.plain)), trace.plain_prefill_ms, theirs),
-        header.settings.method: (
-            lane_figures(Samples.of_steps(trace.steps)),
-            header.prefill_ms,
-            ours,
-        ),
-    }
-    figures = race_figures(trace.steps, trace.plain)
+    `identical` compares lanes with plain token for token.
+    """
+    from explorer.analysis.speedup import Samples, compare
+
+    plain = Samples.of_steps(traces[PLAIN].steps)
+    figures = {name: compare(Samples.of_steps(t.steps), plain) for name, t in traces.items()}
+    main = list(traces)[1]
+    header, tokens = traces[main].header, traces[main].new_token_ids
+    lanes = {name: _lane(trace) for name, trace in traces.items()}
+    for name, lane in lanes.items():
+        lane["speedup"] = None if name == PLAIN else figures[name].speedup
+        lane["spread"] = None if name == PLAIN else figures[name].spread
+        lane["identical"] = lane["token_ids"] == lanes[PLAIN]["token_ids"]
     return {
-        "lanes": {
-            name: {
-                "tokens_per_second": lane.tokens_per_second,
-                "tokens_per_step": lane.tokens_per_step,
-                "seconds": lane.seconds,
-                "steps": lane.steps,
-                "new_tokens": len(tokens),
-                "prefill_seconds": None if prefill is None else prefill / 1000,
-                "token_ids": tokens,
-            }
-            for name, (lane, prefill, tokens) in lanes.items()
-        },
-        "speedup": figures.speedup,
-        "spread": figures.spread,
-        "estimate": figures.estimate,
-        "identical": ours == theirs,
-        "text": join_pieces(trace.pieces, [t for t in ours if t not in header.eos_ids]),
+        "lanes": lanes,
+        "speedup": figures[main].speedup,
+        "spread": figures[main].spread,
+        "estimate": figures[main].estimate,
+        "identical": all(lane["identical"] for lane in lanes.values()),
+        "text": join_pieces(traces[main].pieces, [t for t in tokens if t not in header.eos_ids]),
         "model": header.model,
         "heads": header.heads,
         "backend": header.backend,
         "device": header.device,
         "settings": header.settings.model_dump(),
+    }
+
+
+def _lane(trace: Trace) -> dict[str, Any]:
+    from explorer.analysis.speedup import Samples, lane_figures
+
+    lane = lane_figures(Samples.of_steps(trace.steps))
+    return {
+        "tokens_per_second": lane.tokens_per_second,
+        "tokens_per_step": lane.tokens_per_step,
+        "seconds": lane.seconds,
+        "steps": lane.steps,
+        "new_tokens": lane.tokens,
+        "prefill_seconds": trace.header.prefill_ms / 1000,
+        "token_ids": trace.new_token_ids,
     }

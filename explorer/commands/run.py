@@ -14,6 +14,7 @@ from explorer.commands.options import (
     prompt_from,
     settings_from,
 )
+from explorer.decoding.registry import METHODS
 from explorer.errors import ExplorerError
 from explorer.tracing.events import Event, TraceBuilder
 from explorer.tracing.files import write_trace
@@ -26,7 +27,7 @@ EXAMPLE = 'python -m explorer run "Explain what a binary search is." --max-new-t
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What only this command takes."""
     parser.add_argument("prompt", metavar="PROMPT", help="the prompt; - reads it from stdin")
-    parser.add_argument("--method", metavar="M", help="medusa (default) or plain")
+    parser.add_argument("--method", metavar="M", help=f"{', '.join(METHODS)} (default medusa)")
     parser.add_argument("--trace", metavar="FILE", help="write a replayable record (.json.gz)")
     add_decode_options(parser)
 
