@@ -26,7 +26,7 @@ COMMANDS = {
     "bench": "the race over many prompts, the cost curve, and whether speculation pays here",
     "audit": "check that speculative decoding gives what plain decoding gives",
     "calibrate": "measure this machine and the heads, and find the best tree",
-    "train": "train Medusa heads for a base model (Medusa-1)",
+    "train": "train heads, a tuned model with its heads, or a draft model",
 }
 DEBUG_VARIABLE = "MEDUSA_EXPLORER_DEBUG"
 OK, FAILED, BAD_INPUT = 0, 1, 2
@@ -60,6 +60,9 @@ def build_parser(argv: Sequence[str]) -> Parser:
             description=f"{summary[0].upper()}{summary[1:]}.",
             epilog=f"example:\n  {module.EXAMPLE}",
         )
+        if hasattr(module, "add_subcommands"):
+            module.add_subcommands(command, argv[1:])
+            continue
         module.add_arguments(command)
         add_model_options(command)
     return parser

@@ -10,14 +10,15 @@ import pytest
 
 import explorer
 from explorer import cli
+from explorer.commands import train
 from explorer.commands.prompts import BUILT_IN, read_prompts
+from explorer.decoding.registry import METHODS
 from explorer.errors import ExplorerError
-from explorer.tracing.events import PlainRecorded, PlainStarted, RunStarted, StepRecorded
+from explorer.tracing.events import RunStarted, StepRecorded
 from explorer.tracing.files import read_trace
 from explorer.tracing.schema import (
     Header,
     Piece,
-    PlainToken,
     Settings,
     Step,
     Timings,
@@ -91,7 +92,7 @@ class FakeExplorer:
 
     def decode(self, prompt, settings, cancel=None):
         self.asked.append((prompt, settings))
-        if settings.method not in ("plain", "medusa"):
+        if settings.method not in METHODS:
             raise ExplorerError(f"There is no method '{settings.method}'.")
         print("a library's chatter on stdout")
         yield RunStarted(header=header(settings), pieces={})
@@ -99,13 +100,17 @@ class FakeExplorer:
             trees = [CHAIN] if index == 0 else []
             yield StepRecorded(step=step_of(index, emitted), pieces=PIECES, trees=trees)
 
-    def race(self, prompt, settings, cancel=None):
-        yield from self.decode(prompt, settings)
-        yield PlainStarted(prefill_ms=4.0)
-        for token in self.plain:
-            yield PlainRecorded(
-                token=PlainToken(token_id=token, prob=0.5, milliseconds=10.0), pieces=PIECES
-            )
+    def compare(self, prompt, settings, methods, cancel=None):
+        for method in methods:
+            lane = settings.model_copy(update={"method": method})
+            if method != "plain":
+                yield from ((method, event) for event in self.decode(prompt, lane))
+                continue
+            yield method, RunStarted(header=header(lane), pieces=PIECES)
+            for index, token in enumerate(self.plain):
+                step = step_of(index, [token])
+                trees = [CHAIN] if index == 0 else []
+                yield method, StepRecorded(step=step, pieces={}, trees=trees)
 
 
 @pytest.fixture
@@ -172,6 +177,9 @@ def test_run_passes_every_setting_on(fake, capsys):
         capsys, "run", "Hello", "--method", "plain", "--temperature", "0.7", "--top-p", "0.9",
         "--top-k", "40", "--seed", "3", "--acceptance", "typical", "--epsilon", "0.2",
         "--delta", "0.4", "--tree", "chain:2", "--system", "Be brief.", "--raw",
+        "--candidates", "top", "--draft-tokens", "5", "--draft-layers", "4",
+        "--lookahead-window", "6", "--lookahead-ngram", "5", "--lookahead-guesses", "7",
+        "--lookup-tokens", "8", "--lookup-ngram", "2",
         "--backend", "fp32", "--device", "cpu", "--heads", "mine",
     )  # fmt: skip
     settings = fake.asked[0][1].model_dump()
@@ -179,6 +187,8 @@ def test_run_passes_every_setting_on(fake, capsys):
         "method": "plain", "tree": "chain:2", "acceptance": "typical", "temperature": 0.7,
         "top_p": 0.9, "top_k": 40, "epsilon": 0.2, "delta": 0.4, "seed": 3,
         "max_new_tokens": 128, "system_prompt": "Be brief.", "raw_prompt": True,
+        "candidates": "top", "draft_tokens": 5, "draft_layers": 4, "lookahead_window": 6,
+        "lookahead_ngram": 5, "lookahead_guesses": 7, "lookup_tokens": 8, "lookup_ngram": 2,
     }  # fmt: skip
     assert fake.loaded == {
         "preset": "default", "model": None, "heads": "mine", "backend": "fp32", "device": "cpu",
@@ -216,6 +226,28 @@ def test_race_sees_a_difference(fake, capsys):
     assert result["identical"] is False
 
 
+def test_race_of_many_methods(fake, capsys):
+    result, _ = run_json(capsys, "race", "Hello", "--methods", "prompt-lookup, plain,lookahead")
+    assert list(result["lanes"]) == ["plain", "prompt-lookup", "lookahead"]
+    assert result["settings"]["method"] == "prompt-lookup"
+    assert result["lanes"]["lookahead"]["speedup"] == pytest.approx(5 / 3)
+    assert result["lanes"]["lookahead"]["identical"] is True
+    assert result["lanes"]["plain"]["speedup"] is None
+    assert cli.main(["race", "Hello", "--methods", "plain,medusa,lookahead"]) == 0
+    assert "all lanes gave the same text" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["run", "race", "bench", "audit"])
+def test_help_tells_every_method_and_its_parameters(capsys, name):
+    with pytest.raises(SystemExit):
+        cli.main([name, "--help"])
+    out = " ".join(capsys.readouterr().out.split())
+    for method in METHODS.values():
+        assert method.explanation in out
+        for parameter in method.parameters:
+            assert f"--{parameter.replace('_', '-')}" in out
+
+
 def test_race_for_a_person_is_text(fake, capsys):
     assert cli.main(["race", "Hello"]) == 0
     out = capsys.readouterr().out
@@ -246,23 +278,37 @@ def test_race_for_a_person_is_text(fake, capsys):
         (["run"], "PROMPT"),
         (["race", "x", "--methods", "medusa"], "plain and one other"),
         (["race", "x", "--methods", ""], "plain and one other"),
+        (["race", "x", "--methods", "plain,telepathy"], "no method 'telepathy'"),
+        (["bench", "--prompts", str(BUILT_IN), "--methods", "tea"], "no method 'tea'"),
+        (["run", "x", "--candidates", "best"], "candidates"),
+        (["run", "x", "--candidates", "drawn"], "temperature above 0"),
+        (["run", "x", "--method", "draft-model", "--draft-tokens", "0"], "draft_tokens"),
+        (["run", "x", "--method", "lookahead", "--lookahead-ngram", "2"], "lookahead_ngram"),
         (["fly"], "fly"),
         ([], "say what to do"),
         (["audit"], "--prompts"),
         (["audit", "--prompts", "/nowhere.jsonl"], "no prompts file"),
         (["audit", "--prompts", "/nowhere.jsonl", "--limit", "0"], "1 or more"),
-        (["train", "--data", "/nowhere", "--out", "x"], "no training data"),
-        (["train", "--data", "/nowhere", "--out", "x", "--epochs", "no"], "--epochs"),
+        (["train"], "WHAT"),
+        (["train", "feet"], "feet"),
+        (["train", "heads", "--data", "/nowhere", "--out", "x"], "no training data"),
+        (["train", "heads", "--data", "/nowhere", "--out", "x", "--epochs", "no"], "--epochs"),
+        (["train", "joint", "--data", "/nowhere", "--out", "x"], "no training data"),
+        (["train", "joint", "--data", "/nowhere", "--out", "x", "--rank", "0"], "--rank"),
+        (["train", "draft", "--data", "/nowhere", "--out", "x"], "no training data"),
+        (["train", "draft", "--data", "/nowhere", "--out", "x", "--layers", "0"], "--layers"),
     ],
 )
 def test_bad_input_is_one_line_and_status_two(fake, capsys, argv, hint):
     assert hint in refused(capsys, *argv)
 
 
-@pytest.mark.parametrize("name", cli.COMMANDS)
+@pytest.mark.parametrize(
+    "name", [*(set(cli.COMMANDS) - {"train"}), *(f"train {what}" for what in train.SUBCOMMANDS)]
+)
 def test_help_shows_an_example(capsys, name):
     with pytest.raises(SystemExit) as leaving:
-        cli.main([name, "--help"])
+        cli.main([*name.split(), "--help"])
     assert leaving.value.code == 0
     out = capsys.readouterr().out
     assert f"python -m explorer {name}" in out
@@ -276,6 +322,15 @@ def test_examples_are_accepted(name):
 
     argv = shlex.split(cli.command_module(name).EXAMPLE)[3:]
     assert cli.build_parser(argv).parse_args(argv).command == name
+
+
+@pytest.mark.parametrize("what", train.SUBCOMMANDS)
+def test_examples_of_train_are_accepted(what):
+    import shlex
+
+    argv = shlex.split(train.subcommand_module(what).EXAMPLE)[3:]
+    args = cli.build_parser(argv).parse_args(argv)
+    assert (args.command, args.what, args.backend) == ("train", what, "auto")
 
 
 def test_unexpected_errors_are_status_one(fake, capsys, monkeypatch):
@@ -436,10 +491,19 @@ def test_train_hands_its_options_over(fake, capsys, monkeypatch, tmp_path):
         )  # fmt: skip
 
     monkeypatch.setattr(medusa1, "train_heads", train_heads)
-    monkeypatch.setattr("explorer.commands.train._save_rank_table", lambda *_: None)
+    monkeypatch.setattr("explorer.commands.train.heads._save_rank_table", lambda *_: None)
     data = tmp_path / "text.jsonl"
     data.write_text("{}")
-    argv = ["train", "--data", str(data), "--out", str(tmp_path / "heads"), "--num-heads", "2"]
+    argv = [
+        "train",
+        "heads",
+        "--data",
+        str(data),
+        "--out",
+        str(tmp_path / "heads"),
+        "--num-heads",
+        "2",
+    ]
     result, err = run_json(capsys, *argv)
     assert result["accuracy"]["top1"] == [0.5, 0.25]
     assert seen["model"] == "the model"

@@ -19,18 +19,30 @@ WEIGHTS, CONFIG = "model.safetensors", "config.json"
 def write_checkpoint(
     folder: str | Path, tensors: dict[str, Tensor], config: dict[str, Any], what: str
 ) -> Path:
-    """Write both files; an interrupted write or a full disk leaves the old ones whole.
+    """Write both files; `what` names their content in an error. Raises ExplorerError."""
+    return write_files(folder, {WEIGHTS: tensors}, {CONFIG: config}, what)
 
-    `what` names the content in the error, in the plural ("The heads"). Raises ExplorerError.
+
+def write_files(
+    folder: str | Path,
+    tensors: dict[str, dict[str, Tensor]],
+    configs: dict[str, dict[str, Any]],
+    what: str,
+) -> Path:
+    """Write safetensors and JSON files by name, all or none.
+
+    An interrupted write or a full disk leaves the old files whole. Raises ExplorerError.
     """
     folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # Both files are written aside first, so that a full disk spoils neither.
-        save_file(tensors, folder / f"{WEIGHTS}.part", metadata={"format": "pt"})
-        text = json.dumps(config, indent=2, ensure_ascii=False)
-        (folder / f"{CONFIG}.part").write_text(text + "\n", encoding="utf-8")
-        for name in (WEIGHTS, CONFIG):
+        # All files are written aside first, so that a full disk spoils none.
+        for name, content in tensors.items():
+            save_file(content, folder / f"{name}.part", metadata={"format": "pt"})
+        for name, content in configs.items():
+            text = json.dumps(content, indent=2, ensure_ascii=False)
+            (folder / f"{name}.part").write_text(text + "\n", encoding="utf-8")
+        for name in (*tensors, *configs):
             # safetensors writes for the owner alone, and an image may run as another user.
             (folder / f"{name}.part").chmod(0o644)
             os.replace(folder / f"{name}.part", folder / name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gguf
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from explorer.models.gguf_codes import GROUP, Codes, four_bit_codes
 from explorer.models.gguf_file import StoredTensor
@@ -21,7 +21,7 @@ def is_linear(module: nn.Module) -> bool:
 
 
 @torch.inference_mode()
-def dense_weight(linear: nn.Module) -> torch.Tensor:
+def dense_weight(linear: nn.Module) -> Tensor:
     """The matrix [N, K] float32 that a linear layer multiplies by, whatever its backend.
 
     A packed layer is asked for it by the unit vectors, so its answer has the rounding of bf16.
@@ -36,25 +36,40 @@ def dense_weight(linear: nn.Module) -> torch.Tensor:
     return rows.T.contiguous()
 
 
-def four_bit_blocks(weight: torch.Tensor) -> torch.Tensor:
+def four_bit_blocks(weight: Tensor) -> Tensor:
     """A matrix [N, K] as ggml's Q4_1 blocks, uint8 [N, K / 32 · 20]; K is a multiple of 32."""
     values = weight.detach().float().cpu().numpy()
     return torch.from_numpy(gguf.quants.quantize(values, Q4_1))
 
 
-def codes_of_blocks(blocks: torch.Tensor) -> Codes:
+def codes_of_blocks(blocks: Tensor) -> Codes:
     """The codes in Q4_1 blocks uint8 [N, bytes a row]."""
     data = blocks.numpy()
     rows, width = data.shape
     return four_bit_codes(StoredTensor(Q4_1, data, (rows, width // BLOCK_BYTES * GROUP)))
 
 
-def dequantised(blocks: torch.Tensor) -> torch.Tensor:
+def dequantised(blocks: Tensor) -> Tensor:
     """The matrix [N, K] float32 that Q4_1 blocks hold."""
     return torch.from_numpy(np.ascontiguousarray(codes_of_blocks(blocks).dequantised()))
 
 
-def dense_linear(weight: torch.Tensor, bias: torch.Tensor | None) -> nn.Linear:
+def round_to_four_bits(weight: Tensor) -> Tensor:
+    """The matrix [N, K] as ggml's Q4_1 holds it: 16 even steps from each group's least weight."""
+    groups = weight.view(weight.shape[0], -1, GROUP)
+    low = groups.amin(-1, keepdim=True)
+    step = (groups.amax(-1, keepdim=True) - low) / 15
+    codes = ((groups - low) / step.clamp_min(1e-12) + 0.5).floor().clamp(0, 15)
+    return (codes * step.half().float() + low.half().float()).view_as(weight)
+
+
+def rounded_straight_through(weight: Tensor) -> Tensor:
+    """The rounded matrix, whose gradient takes the rounding for the identity."""
+    values = weight.detach()
+    return weight + (round_to_four_bits(values) - values)
+
+
+def dense_linear(weight: Tensor, bias: Tensor | None) -> nn.Linear:
     """An unquantised, frozen layer around the matrix [N, K], which is not copied."""
     linear = nn.Linear(*reversed(weight.shape), bias=bias is not None, device="meta")
     linear.weight = nn.Parameter(weight, requires_grad=False)

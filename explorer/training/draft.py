@@ -36,7 +36,7 @@ from explorer.models.draft import (
     save_draft,
 )
 from explorer.models.folders import WEIGHTS
-from explorer.models.gguf_codes import GROUP
+from explorer.models.linears import rounded_straight_through
 from explorer.models.loader import choose_attention
 from explorer.training.data import Conversation, pick_draft_vocabulary
 from explorer.training.distil import distribution_loss, reply_states
@@ -132,18 +132,7 @@ class _RoundedLinear(nn.Linear):
 
     def forward(self, x: Tensor) -> Tensor:
         """[..., K] → [..., N]."""
-        # The gradient takes the rounding for the identity.
-        rounded = self.weight + (round_to_four_bits(self.weight.detach()) - self.weight.detach())
-        return F.linear(x, rounded, self.bias)
-
-
-def round_to_four_bits(weight: Tensor) -> Tensor:
-    """The matrix [N, K] as ggml's Q4_1 holds it: 16 even steps from each group's least weight."""
-    groups = weight.view(weight.shape[0], -1, GROUP)
-    low = groups.amin(-1, keepdim=True)
-    step = (groups.amax(-1, keepdim=True) - low) / 15
-    codes = ((groups - low) / step.clamp_min(1e-12) + 0.5).floor().clamp(0, 15)
-    return (codes * step.half().float() + low.half().float()).view_as(weight)
+        return F.linear(x, rounded_straight_through(self.weight), self.bias)
 
 
 @dataclass

@@ -6,10 +6,10 @@ from safetensors.torch import load_file
 
 from explorer.errors import ExplorerError
 from explorer.models.draft import load_draft
-from explorer.models.linears import dequantised, four_bit_blocks
+from explorer.models.linears import dequantised, four_bit_blocks, round_to_four_bits
 from explorer.training import fitting
 from explorer.training.distil import distribution_loss, epoch_batches, reply_states
-from explorer.training.draft import DraftOptions, round_to_four_bits, train_draft
+from explorer.training.draft import DraftOptions, train_draft
 from explorer.training.draft_quality import accepted_chain
 from explorer.training.fitting import CHECKPOINT
 from tests.decoding.tiny import tiny_model

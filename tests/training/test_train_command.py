@@ -21,7 +21,8 @@ def test_trained_heads_race(tmp_path, monkeypatch, capsys):
     ]
     data = tmp_path / "text.jsonl"
     data.write_text("\n".join(map(json.dumps, lines)))
-    argv = ["train", "--model", str(model), "--data", str(data), "--out", str(tmp_path / "heads")]
+    argv = ["train", "heads", "--model", str(model), "--data", str(data)]
+    argv += ["--out", str(tmp_path / "heads")]
     argv += ["--epochs", "2", "--draft-vocab-size", "128", "--num-heads", "3", "--json"]
     assert main([*argv, "--cache-folder", str(tmp_path / "hidden")]) == 0
     result = json.loads(capsys.readouterr().out)

@@ -1,0 +1,55 @@
+"""`train`: what makes decoding faster, from a base model and text that it wrote itself."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+from explorer.commands.console import Console
+from explorer.commands.options import add_model_options
+
+EXAMPLE = "python -m explorer train heads --data selfdistill.jsonl.gz --out heads --num-heads 4"
+SUBCOMMANDS = {
+    "data": "let the base model write the text that everything else is trained on",
+    "heads": "train Medusa heads on the frozen base model (Medusa-1)",
+    "joint": "train heads together with the base model, through a LoRA adapter (Medusa-2)",
+    "draft": "distil a small draft model",
+}
+
+
+def add_subcommands(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
+    """A parser for each; only the one that `argv` names is filled in, so --help stays quick."""
+    subcommands = parser.add_subparsers(
+        dest="what", metavar="WHAT", required=True, parser_class=type(parser)
+    )
+    for name, summary in SUBCOMMANDS.items():
+        if name not in argv[:1]:
+            subcommands.add_parser(name, help=summary)
+            continue
+        module = subcommand_module(name)
+        command = subcommands.add_parser(
+            name,
+            help=summary,
+            description=f"{summary[0].upper()}{summary[1:]}.",
+            epilog=f"example:\n  {module.EXAMPLE}",
+        )
+        module.add_arguments(command)
+        add_model_options(command)
+
+
+def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    """Train what was asked for, with the losses on stderr."""
+    return {"what": args.what, **subcommand_module(args.what).execute(args, console)}
+
+
+def render(result: dict[str, Any]) -> str:
+    """The figures of what was trained."""
+    return subcommand_module(result["what"]).render(result)
+
+
+def subcommand_module(name: str) -> ModuleType:
+    """The module that carries out a subcommand."""
+    return importlib.import_module(f"explorer.commands.train.{name}")

@@ -1,0 +1,42 @@
+"""`train data`: text that the base model writes itself (self-distillation)."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from explorer.commands.console import Console
+from explorer.commands.options import load_explorer
+from explorer.commands.train.common import Progress, add_settings, settings_from
+
+EXAMPLE = "python -m explorer train data --prompts assets/prompts.jsonl --out text.jsonl.gz"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """One option for each setting."""
+    from explorer.training.generate import DataOptions
+
+    add_settings(parser, DataOptions)
+
+
+def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    """Write, with a bar on stderr that tells tokens/s and the time left."""
+    from explorer.training.generate import DataOptions, generate_data
+
+    options = settings_from(args, DataOptions)
+    explorer = load_explorer(args, console, heads="none")
+    progress = Progress(console)
+    try:
+        result = generate_data(explorer.model, options, progress)
+    finally:
+        progress.close()
+    return result.model_dump(mode="json")
+
+
+def render(result: dict[str, Any]) -> str:
+    """How much was written, and where."""
+    return (
+        f"{result['conversations']} conversations, {result['reply_tokens']} reply tokens, "
+        f"{result['seconds']:.0f} s ({result['dropped']} dropped as loops, empty or repeated); "
+        f"they are in {result['out']}."
+    )
