@@ -5,7 +5,6 @@ Each is a whole race, timed on the machine that runs this, so run it on a quiet 
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
@@ -15,21 +14,20 @@ sys.path.insert(0, str(ROOT))
 import explorer  # noqa: E402
 from explorer.tracing.events import TraceBuilder  # noqa: E402
 from explorer.tracing.files import write_trace  # noqa: E402
-
-FOLDER = ROOT / "assets" / "traces"
+from explorer.ui.examples import EXAMPLES, INDEX  # noqa: E402
 
 
 def main(names: list[str]) -> None:
     """Record the named entries of the index, or all of them."""
     lab = explorer.load()
-    for entry in json.loads((FOLDER / "index.json").read_text(encoding="utf-8")):
-        if names and entry["name"] not in names:
+    for example in EXAMPLES:
+        if example.file is None or (names and example.name not in names):
             continue
         builder = TraceBuilder()
-        settings = explorer.DecodeSettings(**entry["settings"])
-        for event in lab.race(entry["prompt"], settings):
+        settings = explorer.DecodeSettings(**example.settings, **example.recorded)
+        for event in lab.race(example.prompt, settings):
             builder.add(event)
-        path = write_trace(builder.trace(), FOLDER / entry["file"])
+        path = write_trace(builder.trace(), INDEX.parent / example.file)
         print(f"{path.name}: {len(builder.steps)} steps, {path.stat().st_size:,} bytes")
 
 

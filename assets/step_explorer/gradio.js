@@ -12,8 +12,7 @@ watch("value", () => {
 
 import(`${root}step_explorer/main.js`).then(async ({ mount }) => {
   explorer = await mount(element, {
-    examples: props.examples,
-    missed: async (run, first) => JSON.parse(await server.missed(run, first)),
+    missed: async (run, first) => JSON.parse(await server.missed_events(run, first)).events,
   });
   element.explorer = explorer;
   waiting.splice(0).forEach((message) => explorer.receive(message));

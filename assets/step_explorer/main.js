@@ -28,16 +28,16 @@ const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 export class Explorer {
   store = new Store();
   trace = new Trace();
-  gallery = [];
+  examples = []; // prompts that the page offers: { name, prompt, hint, file }
+  gallery = []; // those that were recorded
   #view = null;
   #recorded = null; // the name of the recorded run on view
   #run = { id: null, next: 0 };
   #wantedStep = null;
   #queue = Promise.resolve();
 
-  /** `options.examples`: prompts by name; `options.missed(run, first)`: events that got lost. */
+  /** `options.missed(run, first)`: a promise of events that got lost on the way. */
   constructor(element, options = {}) {
-    this.examples = options.examples ?? {};
     this.missed = options.missed ?? null;
     this.playback = new Playback(this);
     this.element = h("div", { class: "sx" });
@@ -168,7 +168,8 @@ export class Explorer {
   /** Read the list of recorded runs, and show what the address asks for, or the first one. */
   async useGallery(url) {
     const answer = await fetch(new URL("index.json", url));
-    this.gallery = (await answer.json()).map((entry) => ({ ...entry, base: url }));
+    this.examples = await answer.json();
+    this.gallery = this.examples.filter(({ file }) => file).map((one) => ({ ...one, base: url }));
     this.store.touch("gallery");
     const wanted = wantedFrom(location.hash);
     this.#wantedStep = wanted.trace ? null : wanted.step;

@@ -6,6 +6,9 @@ const DEFAULTS = {
   seed: 0, max_new_tokens: 128, system_prompt: null, raw_prompt: false,
 };
 
+/** The settings, in the order in which the page keeps them. */
+export const SETTINGS = Object.keys(DEFAULTS);
+
 /** What the address asks for: { trace, example, prompt, step, settings }. */
 export function wantedFrom(hash) {
   const given = new URLSearchParams(hash.replace(/^#/, ""));
@@ -15,11 +18,12 @@ export function wantedFrom(hash) {
     example: given.get("example"),
     prompt: given.get("prompt"),
     step: Number.isInteger(step) && step >= 1 ? step - 1 : null,
-    settings: Object.fromEntries(Object.keys(DEFAULTS).filter((k) => given.has(k)).map((k) => [k, given.get(k)])),
+    settings: Object.fromEntries(SETTINGS.filter((key) => given.has(key)).map((key) => [key, given.get(key)])),
   };
 }
 
-/** The address of the step on view; `name` is that of a recorded run, or null. */
+/** The address of the step on view; `name` is that of a recorded run, or null; `examples` have
+ *  names and prompts. */
 export function hashOf(trace, step, name, examples) {
   const link = new URLSearchParams();
   if (name) link.set("trace", name);
@@ -29,8 +33,8 @@ export function hashOf(trace, step, name, examples) {
 }
 
 function describe(link, header, examples) {
-  const example = Object.keys(examples).find((key) => examples[key] === header.prompt);
-  if (example) link.set("example", example);
+  const example = examples.find(({ prompt }) => prompt === header.prompt);
+  if (example) link.set("example", example.name);
   else link.set("prompt", header.prompt);
   const resolved = header.settings.temperature === 0 ? "greedy" : "sample";
   for (const [key, usual] of Object.entries(DEFAULTS)) {

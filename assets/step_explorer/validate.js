@@ -99,6 +99,8 @@ function stepFault(step, trees) {
   if (!listOf(step.choices, (id) => id === -1 || isCount(id))) return "choices";
   const thresholds = step.thresholds ?? null;
   if (thresholds !== null && !long(thresholds, isShare)) return "thresholds";
+  const offered = step.draft_top ?? null;
+  if (offered !== null && !long(offered, isTop)) return "draft_top";
   const isRow = (row) => isCount(row) && row < n;
   if (!listOf(step.accepted, isRow) || step.accepted.length === 0) return "accepted";
   if (!listOf(step.emitted, isCount) || step.emitted.length > step.accepted.length) return "emitted";

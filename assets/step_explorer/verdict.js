@@ -23,7 +23,7 @@ export function verdictView(app) {
 
   function table() {
     const { view } = app;
-    const heads = ["", "token", "depth", "rank", "head", "path", "base", "base rank", "position", "verdict"];
+    const heads = ["", "token", "depth", "rank", "draft", "path", "base", "base rank", "position", "verdict"];
     const typical = view.step.thresholds !== null && view.step.thresholds !== undefined;
     if (typical) heads.splice(8, 0, "threshold");
     rows = Array.from({ length: view.rows }, (_, row) => {
@@ -74,11 +74,12 @@ function verdict(view, row) {
     const first = topList("base model, top 5, after the root", view.step.base_top[0], null, view);
     return [words, h("div", { class: "sx-tops" }, first)];
   }
-  const depth = view.shape.depths[row];
+  const parent = view.shape.parents[row];
   const token = view.step.token_ids[row];
+  const [who, offered] = view.offeredBelow(parent);
   return [words, h("div", { class: "sx-tops" },
-    topList(`head ${depth}, top 5`, view.heads[depth - 1], token, view),
-    topList("base model, top 5", view.step.base_top[view.shape.parents[row]], token, view))];
+    topList(`${who}, top 5`, offered, token, view),
+    topList("base model, top 5", view.step.base_top[parent], token, view))];
 }
 
 function topList(title, top, held, view) {

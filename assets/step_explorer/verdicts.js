@@ -23,6 +23,13 @@ export class View {
     this.heads = trace.headsBefore(this.step);
   }
 
+  /** What was offered below a row, best first: [words for who offered it, the list]. */
+  offeredBelow(row) {
+    const depth = this.shape.depths[row] + 1;
+    const top = this.step.draft_top?.[row] ?? this.heads[depth - 1];
+    return [drafter(this.trace, depth), top];
+  }
+
   get rows() {
     return this.step.token_ids.length;
   }
@@ -46,12 +53,24 @@ export class View {
   }
 }
 
+/** Who guesses at a depth. Every method but the heads has one drafter for all depths. */
+export function drafter(trace, depth) {
+  return DRAFTERS[trace.header?.settings.method] ?? `head ${depth}`;
+}
+
+const DRAFTERS = {
+  "draft-model": "the draft model",
+  lookahead: "the n-gram pool",
+  "prompt-lookup": "the text so far",
+};
+const capital = (text) => text[0].toUpperCase() + text.slice(1);
 const quoted = (text) => `‘${text}’`;
 
 export function nodeTitle(view, row) {
   if (row === 0) return `${view.label(row)} · root`;
   const depth = view.shape.depths[row];
-  return `${view.label(row)} · depth ${depth} · ${ordinal(view.shape.ranks[row] + 1)} guess of head ${depth}`;
+  const rank = ordinal(view.shape.ranks[row] + 1);
+  return `${view.label(row)} · depth ${depth} · ${rank} guess of ${drafter(view.trace, depth)}`;
 }
 
 /** The verdict on a row, one idea a sentence. */
@@ -82,13 +101,22 @@ export function stages(view) {
   const root = quoted(view.label(0, 20));
   const bonus = step.bonus === null ? null : quoted(view.token(step.bonus, 20));
   return [
-    ["Draft", `The base model has already chosen ${root}. From the same hidden state ${plural(deepest, "head")} guess what follows.`],
-    ["Tree", `Their best guesses combine to a tree of ${nodes}; a node at depth d is a guess of head d.`],
+    ["Draft", `The base model has already chosen ${root}. ${guessing(view.trace, deepest)}`],
+    ["Tree", `Their best guesses combine to a tree of ${nodes}; a node at depth d is a guess for the d-th token after the root.`],
     ["Mask", `All ${plural(rows, "row")} go through the model at once. Each row may see the prefix, its ancestors and itself.`],
     ["Verify", `One pass of ${milliseconds(step.timings.verify)} ms tells what the base model itself would say after each row.`],
     ["Accept", kept ? `Going down from the root, ${plural(kept, "guess", "guesses")} held: the accepted path.` : "No guess held, so only the root counts."],
     ["Commit", `${plural(step.emitted.length, "row")} of the cache stay, ${count(rows - step.emitted.length)} vanish${bonus ? `; ${bonus} is the next root` : ""}. The step took ${milliseconds(stepMs(step))} ms.`],
   ];
+}
+
+function guessing(trace, deepest) {
+  if (deepest === 0) return "This step has no draft.";
+  const who = drafter(trace, 1);
+  if (who !== "head 1") return `${capital(who)} guesses what follows.`;
+  return deepest === 1
+    ? "From the same hidden state a head guesses what follows."
+    : `From the same hidden state ${count(deepest)} heads guess what follows.`;
 }
 
 function rootSentences(view) {
@@ -104,7 +132,8 @@ function guess(view, row) {
   const [depth, rank] = [view.shape.depths[row], view.shape.ranks[row]];
   const which = rank === 0 ? "" : `, its ${ordinal(rank + 1)} guess`;
   const sure = probability(view.step.draft_probs[row]);
-  return `Head ${depth} guessed ${quoted(view.label(row))} with ${sure}${which}.`;
+  const who = capital(drafter(view.trace, depth));
+  return `${who} guessed ${quoted(view.label(row))} with ${sure}${which}.`;
 }
 
 function pruned(view, row) {

@@ -62,6 +62,8 @@ function stepOf(packed) {
     bonus: packed.n,
     bonus_prob: packed.np === null ? null : packed.np / MILLION,
     positions: packed.p.map(positionOf),
+    draft_top: packed.o && packed.o.map(topOf),
+    lookahead: packed.l,
     timings: Object.fromEntries(TIMES.map((name, i) => [name, packed.ms[i]])),
   };
 }
@@ -75,9 +77,7 @@ function topsOf(ids, probs, width) {
 }
 
 function positionOf([index, base_choice, ...heads]) {
-  return {
-    index,
-    base_choice,
-    heads: heads.map(([ids, probs]) => ({ ids, probs: share(probs) })),
-  };
+  return { index, base_choice, heads: heads.map(topOf) };
 }
+
+const topOf = ([ids, probs]) => ({ ids, probs: share(probs) });

@@ -1,48 +1,39 @@
-"""Prompts to start from: some that heads guess well, some that they do not."""
+"""Prompts to start from: some that heads guess well, some that they do not.
+
+They lie beside the recorded runs, in assets/traces/index.json, because the browser reads them too.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from explorer.config import DecodeSettings
+from explorer.ui.theme import ASSETS
+
+INDEX = ASSETS / "traces" / "index.json"
+CHANGED = ("tree", "acceptance", "temperature")  # settings that an example may ask for
 
 
 @dataclass(frozen=True)
 class Example:
-    """A prompt with a short name, and what to watch for."""
+    """A prompt with a short name, what to watch for, and settings that differ from the defaults.
+
+    `file` is a recorded run of it, if there is one; `recorded` are that run's further settings.
+    """
 
     name: str
     prompt: str
     hint: str
+    settings: Mapping[str, object] = field(default_factory=dict)
+    file: str | None = None
+    recorded: Mapping[str, object] = field(default_factory=dict)
+
+    def changes(self) -> list[object]:
+        """Values of the settings `CHANGED`: the example's own, else the defaults."""
+        usual = DecodeSettings()
+        return [self.settings.get(name, getattr(usual, name)) for name in CHANGED]
 
 
-EXAMPLES = (
-    Example(
-        "code",
-        "Write a Python function that checks whether a number is prime. Then show how to call it.",
-        "Code repeats itself: long accepted paths.",
-    ),
-    Example(
-        "JSON",
-        "Write a JSON list of three books. Each book has the keys title, author, year and genre.",
-        "Brackets and keys are easy to guess, the values are not.",
-    ),
-    Example(
-        "explanation",
-        "Explain what a binary search is, with a Python example.",
-        "Prose and code in one answer.",
-    ),
-    Example(
-        "story",
-        "Tell a short story about a lighthouse keeper who finds a letter in a bottle.",
-        "Free text is hard to guess: many rejected nodes.",
-    ),
-    Example(
-        "translation",
-        "Translate into French: The weather is beautiful today, and we are going to the market.",
-        "A small model, and a language that it knows less well.",
-    ),
-    Example(
-        "list",
-        "List the days of the week, then the months of the year, each on its own line.",
-        "Well-known sequences: the heads see far ahead.",
-    ),
-)
+EXAMPLES = tuple(Example(**entry) for entry in json.loads(INDEX.read_text(encoding="utf-8")))

@@ -14,7 +14,7 @@ from explorer.config import Backend, Device
 from explorer.ui.engine import Engine, Progress, Racer
 from explorer.ui.handlers import connect
 from explorer.ui.limits import PRIVATE, PUBLIC, Limits
-from explorer.ui.page import build_page
+from explorer.ui.step_explorer import routes
 from explorer.ui.theme import STYLE_SHEETS, theme
 
 SPACE_PORT = 7860
@@ -53,7 +53,7 @@ def build_app(engine: Engine, limits: Limits) -> gr.Blocks:
         fill_width=True,
         delete_cache=(CACHE_SECONDS, CACHE_SECONDS),
     ) as demo:
-        connect(build_page(limits), engine, limits, demo)
+        connect(engine, limits, demo)
     demo.queue(default_concurrency_limit=16, max_size=4 * limits.waiting_runs, api_open=False)
     return demo
 
@@ -77,6 +77,7 @@ def serve(engine: Engine, limits: Limits, host: str | None, port: int | None) ->
         enable_monitoring=False,
         max_file_size="1kb",  # nothing is uploaded
         prevent_thread_lock=True,
+        app_kwargs={"routes": routes()},
     )
     engine.start()
     return demo

@@ -1,48 +1,55 @@
-"""What one browser tab knows: its run so far, and which step and node it looks at."""
+"""What the server knows of one browser tab: its latest run, and how it stands."""
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass, field
 from typing import Literal
 
-from explorer.tracing.events import TraceBuilder
+from explorer.tracing.events import Event, PlainRecorded, RunStarted, StepRecorded
 from explorer.ui.engine import Ticket
+from explorer.ui.wire import Wire
 
 Phase = Literal["empty", "waiting", "running", "done", "stopped", "failed"]
 
 
 @dataclass(eq=False)
 class Session:
-    """The run of one tab. Compared by identity: it grows while handlers look at it.
+    """The run of one tab; the tab itself holds the trace and decides what to look at.
 
-    `step` and `row` are 0-based; `follow` means that the step view keeps to the newest step.
+    Compared by identity: it grows while handlers look at it. `key` names the run towards the
+    browser, and nobody else can guess it. `ours` and `theirs` are the tokens of both lanes.
     """
 
-    run: TraceBuilder = field(default_factory=TraceBuilder)
+    key: str = field(default_factory=lambda: secrets.token_urlsafe(12))
+    wire: Wire = field(default_factory=Wire)
     ticket: Ticket | None = None
     phase: Phase = "empty"
     problem: str = ""
-    follow: bool = True
-    step: int = 0
-    row: int | None = None
+    ours: list[int] = field(default_factory=list)
+    theirs: list[int] = field(default_factory=list)
+    sampling: bool = False
+    _sent: int = 0
 
     @property
     def live(self) -> bool:
         """Whether the run still goes on or waits for its turn."""
         return self.phase in ("waiting", "running")
 
-    def shown_step(self) -> int | None:
-        """The 0-based step on view; None before there is one."""
-        total = len(self.run.steps)
-        if not total:
-            return None
-        return total - 1 if self.follow else min(self.step, total - 1)
+    def add(self, event: Event) -> None:
+        """Take in the next event of the run."""
+        self.wire.add(event)
+        if isinstance(event, StepRecorded):
+            self.ours += event.step.emitted
+        elif isinstance(event, PlainRecorded):
+            self.theirs.append(event.token.token_id)
+        elif isinstance(event, RunStarted):
+            self.sampling = event.header.settings.temperature > 0
 
-    def show(self, step: int) -> None:
-        """Look at a step, and stop following the newest one."""
-        self.step = max(0, min(step, len(self.run.steps) - 1))
-        self.follow = False
-        self.row = None
+    def message(self) -> str:
+        """What the browser has not been sent yet."""
+        first, self._sent = self._sent, len(self.wire.packed)
+        return self.wire.message(self.key, first, self.live)
 
     def stop(self) -> None:
         """Ask the run to end; what it has decoded stays."""

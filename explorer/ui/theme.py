@@ -6,8 +6,8 @@ from pathlib import Path
 
 import gradio as gr
 
-ASSETS = Path(__file__).resolve().parents[2] / "assets" / "ui"
-STYLE_SHEETS = [ASSETS / f"{name}.css" for name in ("base", "page", "lanes", "panels", "figures")]
+ASSETS = Path(__file__).resolve().parents[2] / "assets"
+STYLE_SHEETS = [ASSETS / "ui" / f"{name}.css" for name in ("base", "page")]
 
 _SANS = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "DejaVu Sans", "sans-serif"]
 _MONO = ["ui-monospace", "SF Mono", "Cascadia Mono", "DejaVu Sans Mono", "Consolas", "monospace"]

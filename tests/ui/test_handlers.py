@@ -1,3 +1,5 @@
+import itertools
+import json
 import threading
 import time
 
@@ -6,9 +8,9 @@ import pytest
 
 from explorer.errors import ExplorerError
 from explorer.ui.engine import Engine
+from explorer.ui.examples import CHANGED, EXAMPLES
 from explorer.ui.handlers import Handlers
 from explorer.ui.limits import PRIVATE, PUBLIC
-from explorer.ui.page import build_page
 from explorer.ui.serve import build_app, parser
 from explorer.ui.settings import SettingsInputs
 from tests.ui.fakes import FakeExplorer
@@ -32,7 +34,7 @@ def handlers_of(racer=None, limits=PRIVATE, load=None) -> Handlers:
     engine = Engine(load or (lambda progress: racer or FakeExplorer()))
     engine.start()
     with gr.Blocks():
-        return Handlers(build_page(limits), engine, limits)
+        return Handlers(engine, limits)
 
 
 def values(**changes: object) -> list[object]:
@@ -46,68 +48,43 @@ def finished(handlers: Handlers, prompt: str = "hi", **changes: object):
     return sent[0][handlers.page.session], sent
 
 
-def test_a_run_streams_text_and_ends_with_a_trace():
+def messages(handlers: Handlers, sent) -> list[dict]:
+    explorer = handlers.page.explorer
+    return [json.loads(update[explorer]) for update in sent if explorer in update]
+
+
+def test_a_run_streams_every_event_once_and_in_order():
     handlers = handlers_of()
     session, sent = finished(handlers)
-    page = handlers.page
+    page, told = handlers.page, messages(handlers, sent)
     assert session.phase == "done"
-    assert len(session.run.trace().new_token_ids) == 40
-    assert sent[-1][page.save].interactive
     assert "Both lanes wrote the same tokens" in sent[-1][page.status]
-    assert handlers.engine.enter().number == 1
-    assert handlers.engine.ahead(handlers.engine.enter()) == 1  # the run has left the queue
+    firsts = [message["first"] for message in told]
+    lengths = [len(message["events"]) for message in told]
+    assert firsts == [0, *itertools.accumulate(lengths)][:-1]
+    assert {message["run"] for message in told} == {session.key}
+    assert [message["live"] for message in told] == [True] * (len(told) - 1) + [False]
+    steps = [event[1] for m in told for event in m["events"] if event[0] == "step"]
+    assert sum(len(step["e"]) for step in steps) == 40 == len(session.ours)
+    assert handlers.engine.ahead(handlers.engine.enter()) == 0  # the run has left the queue
 
 
-def test_figures_are_sent_seldom():
-    handlers = handlers_of(FakeExplorer(pace=0.02))
-    _, sent = finished(handlers, max_new_tokens=100)
-    page = handlers.page
-    texts = sum(page.medusa_text in update for update in sent)
-    trees = sum(page.tree in update for update in sent)
-    assert texts > 2 * trees
-
-
-def test_scrubbing_while_a_run_goes_on():
+def test_the_first_tokens_are_sent_at_once():
     handlers = handlers_of(FakeExplorer(pace=0.01))
-    page = handlers.page
     run = handlers.run(None, "hi", *values())
-    session = next(run)[page.session]
-    while len(session.run.steps) < 4:
-        next(run)
-    update = handlers.seek(session, 2)
-    assert (session.follow, session.shown_step()) == (False, 1)
-    assert update[page.follow] is False
-    assert "Step 2 of" in update[page.step_title]
-    trees = sum(page.tree in update for update in list(run)[:-1])
-    assert trees == 0  # the run leaves the view alone
-    assert session.shown_step() == 1
-    handlers.previous(session)
-    assert session.shown_step() == 0
-    handlers.previous(session)
-    assert session.shown_step() == 0
-    handlers.following(session)
-    assert session.shown_step() == 1
-    handlers.seek(session, 10_000)
-    assert session.shown_step() == len(session.run.steps) - 1
-    handlers.follow(session, True)
-    assert session.follow
+    told: list[dict] = []
+    while not any(event[0] == "step" for message in told for event in message["events"]):
+        told += messages(handlers, [next(run)])
+    assert all(len(message["events"]) == 1 for message in told)
 
 
-def test_choosing_a_node():
+def test_a_browser_that_missed_events_gets_them():
     handlers = handlers_of()
-    session, _ = finished(handlers)
-    handlers.seek(session, 1)
-    update = handlers.choose(session, 1)
-    assert "mx-node" in update[handlers.page.node]
-    assert session.row == 1
-    handlers.choose(session, 9999)  # a row that this step does not have
-    assert handlers.choose(session, None) == {}
-
-
-def test_handlers_before_the_first_run():
-    handlers = handlers_of()
-    assert handlers.seek(None, 3) == handlers.previous(None) == handlers.choose(None, 1) == {}
-    handlers.stop(None)
+    session, sent = finished(handlers)
+    events = [event for message in messages(handlers, sent) for event in message["events"]]
+    again = json.loads(handlers.missed(session.key, 5))
+    assert (again["first"], again["events"]) == (5, events[5:])
+    assert json.loads(handlers.missed("someone else's", 0))["events"] == []
 
 
 def test_stop_ends_the_run():
@@ -119,6 +96,7 @@ def test_stop_ends_the_run():
     last = list(run)[-1]
     assert session.phase == "stopped"
     assert "Stopped" in last[handlers.page.status]
+    handlers.stop(None)
 
 
 def test_a_page_that_goes_away_frees_the_model():
@@ -126,7 +104,7 @@ def test_a_page_that_goes_away_frees_the_model():
     handlers = handlers_of(fake)
     run = handlers.run(None, "hi", *values())
     session = next(run)[handlers.page.session]
-    while not session.run.steps:
+    while not session.ours:
         next(run)
     run.close()
     end = time.monotonic() + 5
@@ -178,7 +156,7 @@ def test_bad_input_is_one_sentence_and_the_app_goes_on(prompt, changes, told):
     assert finished(handlers)[0].phase == "done"
 
 
-def test_a_run_before_the_model_is_loaded_waits_for_it():
+def test_a_run_before_the_model_is_loaded_says_so_and_waits_for_it():
     gate = threading.Event()
 
     def load(progress):
@@ -188,8 +166,9 @@ def test_a_run_before_the_model_is_loaded_waits_for_it():
 
     handlers = handlers_of(load=load)
     run = handlers.run(None, "hi", *values())
-    next(run)
+    told = next(run)[handlers.page.status]
     gate.set()
+    assert "starts by itself when the model is ready" in told
     assert "Done" in list(run)[-1][handlers.page.status]
 
 
@@ -212,6 +191,13 @@ def test_no_component_takes_a_file_or_renders_markdown():
         kinds = {type(block) for block in app.blocks.values()}
         assert not kinds & {gr.File, gr.UploadButton, gr.Markdown, gr.Image, gr.MultimodalTextbox}
         assert all(fn.api_visibility == "private" for fn in app.fns.values())
+
+
+def test_every_example_is_allowed_on_a_public_host():
+    handlers = handlers_of(limits=PUBLIC)
+    for example in EXAMPLES:
+        changes = dict(zip(CHANGED, example.changes(), strict=True))
+        assert finished(handlers, example.prompt, **changes)[0].phase == "done", example.name
 
 
 def test_options(monkeypatch):

@@ -1,0 +1,18 @@
+// Fills the prompt and the settings with what the address asks for; the values come in the order
+// of explorer.ui.settings.SettingsInputs.
+async (prompt, ...values) => {
+  const root = `${(window.gradio_config?.root ?? location.origin).replace(/\/$/, "")}/`;
+  const { SETTINGS, wantedFrom } = await import(`${root}step_explorer/permalink.js`);
+  const wanted = wantedFrom(location.hash);
+  const examples = wanted.example ? await (await fetch(`${root}traces/index.json`)).json() : [];
+  const example = examples.find(({ name }) => name === wanted.example);
+  const asked = { ...example?.settings, ...wanted.settings };
+  const typed = (text, like) => {
+    if (typeof like === "boolean") return String(text) === "true";
+    return typeof like === "number" && Number.isFinite(Number(text)) ? Number(text) : text;
+  };
+  return [
+    wanted.prompt ?? example?.prompt ?? prompt,
+    ...values.map((value, i) => (SETTINGS[i] in asked ? typed(asked[SETTINGS[i]], value) : value)),
+  ];
+};

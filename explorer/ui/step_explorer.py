@@ -1,0 +1,55 @@
+"""The step explorer as a Gradio component. What it shows and does lives in assets/step_explorer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import gradio as gr
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Mount
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from explorer.ui.theme import ASSETS
+
+SERVED = ("step_explorer", "traces")  # folders of assets/ that the browser asks for
+
+
+class StepExplorer(gr.HTML):
+    """Holds a run in the browser; its value is the latest message of explorer.ui.wire.Wire.
+
+    `missed(run, first)` gives a run's message from event number `first` on, for a browser that
+    did not get some.
+    """
+
+    def __init__(self, missed: Callable[[str, int], str], **more: object) -> None:
+        def missed_events(asked: list) -> str:
+            run, first = asked
+            return missed(str(run), int(first))
+
+        super().__init__(
+            value="",
+            html_template='<div class="sx-here"></div>',
+            js_on_load=(ASSETS / "step_explorer" / "gradio.js").read_text(encoding="utf-8"),
+            apply_default_css=False,
+            server_functions=[missed_events],
+            **more,
+        )
+
+    def postprocess(self, value: str | None) -> str | None:
+        """A message as it is: it is never shown as HTML."""
+        return value
+
+
+class _Fresh(StaticFiles):
+    """Files that a browser asks for again, so that an update reaches it."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        answer = await super().get_response(path, scope)
+        answer.headers["cache-control"] = "no-cache"
+        return answer
+
+
+def routes() -> list[BaseRoute]:
+    """Where the app serves the component's own files."""
+    return [Mount(f"/{name}", _Fresh(directory=ASSETS / name)) for name in SERVED]

@@ -1,0 +1,136 @@
+"""A run's events as the page's browser side reads them: small, and flat over the run.
+
+A step of 64 nodes is about 25 KB of plain JSON. Here probabilities travel as millionths (the
+recorder keeps six decimals), a piece is told once, a verdict is a letter, and the heads'
+predictions at earlier positions, which the recorder tells in bunches, are spread over the steps.
+The counterpart is assets/step_explorer/wire.js.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from explorer.tracing.events import (
+    Event,
+    PlainRecorded,
+    PlainStarted,
+    PositionsRecorded,
+    RunStarted,
+    StepRecorded,
+)
+from explorer.tracing.schema import Piece, Position, Step, Timings, TopTokens
+
+MILLION = 1_000_000
+MOST_POSITIONS = 2  # told with one step; more wait for the next
+TIME_DECIMALS = 4  # of milliseconds
+LETTERS = {"root": "o", "accepted": "a", "rejected": "r", "pruned": "p"}
+
+
+class Wire:
+    """Packs the events of one run. `packed` holds all of them, for a browser that missed some.
+
+    The piece of a token that waits with its position is told with the step that brought it.
+    """
+
+    def __init__(self) -> None:
+        self.packed: list[list[Any]] = []
+        self._waiting: list[Position] = []
+        self._told: set[int] = set()
+
+    def add(self, event: Event) -> None:
+        """Pack the next event."""
+        if isinstance(event, RunStarted):
+            header = event.header.model_dump(mode="json")
+            self.packed.append(["run", header, self._pieces(event.pieces)])
+        elif isinstance(event, StepRecorded):
+            self._waiting += event.step.positions
+            told, self._waiting = (
+                self._waiting[:MOST_POSITIONS],
+                self._waiting[MOST_POSITIONS:],
+            )
+            trees = [tree.model_dump() for tree in event.trees]
+            self.packed.append(["step", _step(event.step, told), self._pieces(event.pieces), trees])
+        elif isinstance(event, PositionsRecorded):
+            self._waiting += event.positions
+            self._rest(self._pieces(event.pieces))
+        elif isinstance(event, PlainStarted):
+            self.packed.append(["prefill", event.prefill_ms])
+        else:
+            self.packed.append(self._plain(event))
+
+    def end(self) -> None:
+        """The run has ended: tell what still waits."""
+        self._rest([])
+
+    def message(self, run: str, first: int, live: bool) -> str:
+        """The packed events from number `first` on, as one JSON message of the run called `run`."""
+        events = self.packed[first:]
+        message = {"run": run, "first": first, "events": events, "live": live}
+        return json.dumps(message, separators=(",", ":"), ensure_ascii=False)
+
+    def _rest(self, pieces: list[Any]) -> None:
+        if self._waiting or pieces:
+            self.packed.append(["positions", [_position(p) for p in self._waiting], pieces])
+        self._waiting = []
+
+    def _plain(self, event: PlainRecorded) -> list[Any]:
+        token = event.token
+        milliseconds = round(token.milliseconds, TIME_DECIMALS)
+        pieces = self._pieces(event.pieces)
+        return ["plain", token.token_id, _millionths(token.prob), milliseconds, pieces]
+
+    def _pieces(self, pieces: Mapping[int, Piece]) -> list[Any]:
+        """Id and text in turn; [hex] where the bytes alone are no text."""
+        out: list[Any] = []
+        for token, piece in pieces.items():
+            if token not in self._told:
+                self._told.add(token)
+                out += [token, [piece.bytes] if piece.text is None else piece.text]
+        return out
+
+
+def _millionths(value: float) -> int:
+    return round(value * MILLION)
+
+
+def _many(values: Sequence[float]) -> list[int]:
+    return [round(value * MILLION) for value in values]
+
+
+def _step(step: Step, positions: Sequence[Position]) -> dict[str, Any]:
+    width = len(step.base_top[0].ids) if step.base_top else 0
+    return {
+        "i": step.index,
+        "c": step.context_length,
+        "t": step.tree,
+        "id": step.token_ids,
+        "d": _many(step.draft_probs),
+        "j": _many(step.joint_probs),
+        "b": _many(step.base_probs),
+        "r": step.base_ranks,
+        "w": step.choices,
+        "h": None if step.thresholds is None else _many(step.thresholds),
+        "v": "".join(LETTERS[verdict] for verdict in step.verdicts),
+        "k": width,
+        "ti": [token for top in step.base_top for token in top.ids],
+        "tp": [_millionths(prob) for top in step.base_top for prob in top.probs],
+        "a": step.accepted,
+        "e": step.emitted,
+        "n": step.bonus,
+        "np": None if step.bonus_prob is None else _millionths(step.bonus_prob),
+        "p": [_position(position) for position in positions],
+        "o": step.draft_top and [_top(top) for top in step.draft_top],
+        "l": step.lookahead and step.lookahead.model_dump(),
+        "ms": [round(getattr(step.timings, name), TIME_DECIMALS) for name in Timings.model_fields],
+    }
+
+
+def _position(position: Position) -> list[Any]:
+    heads = [_top(top) for top in position.heads]
+    return [position.index, position.base_choice, *heads]
+
+
+def _top(top: TopTokens) -> list[list[int]]:
+    return [top.ids, _many(top.probs)]

@@ -1,0 +1,56 @@
+import json
+
+from explorer.config import DecodeSettings
+from explorer.tracing.events import PositionsRecorded
+from explorer.ui.wire import MOST_POSITIONS, Wire
+from tests.ui.fakes import FakeExplorer
+
+TREE_64 = 4  # of fakes.SHAPES
+
+
+def wire_of(explorer: FakeExplorer, **settings: object) -> Wire:
+    wire = Wire()
+    for event in explorer.race("hi", DecodeSettings(**settings)):
+        wire.add(event)
+    wire.end()
+    return wire
+
+
+def test_a_step_of_64_rows_is_small_and_flat_over_the_run():
+    wire = wire_of(FakeExplorer(shapes=(TREE_64,)), max_new_tokens=400)
+    sizes = [len(json.dumps(event).encode()) for event in wire.packed if event[0] == "step"]
+    assert max(sizes[1:-1]) <= 12_000
+    early, late = sizes[1:11], sizes[-11:-1]
+    assert sum(late) < 1.2 * sum(early)
+
+
+def test_every_position_is_told_once_and_never_many_at_a_time():
+    fake = FakeExplorer()
+    wire = Wire()
+    expected = []
+    for event in fake.race("hi", DecodeSettings(max_new_tokens=60)):
+        wire.add(event)
+        if hasattr(event, "step"):
+            expected += [position.index for position in event.step.positions]
+    wire.add(PositionsRecorded(positions=[]))
+    wire.end()
+    steps = [event[1]["p"] for event in wire.packed if event[0] == "step"]
+    rest = [event[1] for event in wire.packed if event[0] == "positions"]
+    assert max(map(len, steps)) <= MOST_POSITIONS
+    told = [position[0] for bunch in [*steps, *rest] for position in bunch]
+    assert told == expected
+
+
+def test_a_piece_is_told_once():
+    wire = wire_of(FakeExplorer())
+    told = []
+    for event in wire.packed:
+        at = {"run": 2, "step": 2, "positions": 2, "plain": 4}.get(event[0])
+        told += event[at][::2] if at else []
+    assert len(told) == len(set(told))
+
+
+def test_a_message_holds_what_comes_from_an_event_on():
+    wire = wire_of(FakeExplorer())
+    message = json.loads(wire.message("key", 3, live=True))
+    assert message == {"run": "key", "first": 3, "events": wire.packed[3:], "live": True}
