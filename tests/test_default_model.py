@@ -45,7 +45,7 @@ def tree_pass(lab):
 
 def test_the_default_backend_is_int4_and_bit_exact(lab):
     assert (lab.model.backend, lab.model.bit_exact) == ("int4", True)
-    assert lab.model.lm_head.fixed_rows is None
+    assert not lab.model.lm_head.padded
     assert lab.model.context_length == 8192
 
 

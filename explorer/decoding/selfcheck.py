@@ -14,14 +14,13 @@ from explorer.errors import ExplorerError
 from explorer.models.base import BaseModel
 
 PROBE = 12  # tokens
-WIDTHS = (1, 3, 8, 16, 33)
+LIMITS = (64, 16)  # rows that a product of the LM head is limited to, the first that is invariant
 SAME_MEANING = 0.2  # most that two right computations may differ, as a share of the logits' spread
 
 
 def check_model(model: BaseModel) -> None:
     """Set `model.bit_exact`, or raise ExplorerError if the architecture is not understood."""
-    if not gemm_is_batch_invariant(model):
-        model.lm_head.fixed_rows = 16
+    make_lm_head_invariant(model)
     tokens = torch.arange(PROBE) * 37 % model.vocab_size
     ours = _in_passes(model, tokens, [PROBE])
     theirs = model.hidden_states(tokens)
@@ -42,13 +41,29 @@ def check_model(model: BaseModel) -> None:
     )
 
 
-def gemm_is_batch_invariant(model: BaseModel) -> bool:
-    """Whether the LM head's product gives a row the same bits for every number of rows."""
+def make_lm_head_invariant(model: BaseModel) -> None:
+    """Limit the LM head's products to widths that give a row the same bits whatever the width.
+
+    Libraries change their tiling with the number of rows, at a width that differs from machine to
+    machine. Only where no limit helps is every product padded, which costs plain decoding, too.
+    """
+    head = model.lm_head
     generator = torch.Generator().manual_seed(0)
-    hidden = torch.randn(max(WIDTHS), model.hidden_size, generator=generator)
-    hidden = hidden.to(model.lm_head.weight)
-    whole = F.linear(hidden, model.lm_head.weight)
-    return all(torch.equal(F.linear(hidden[:n], model.lm_head.weight), whole[:n]) for n in WIDTHS)
+    hidden = torch.randn(LIMITS[0], model.hidden_size, generator=generator).to(head.weight)
+    head.most_rows = next(
+        (limit for limit in LIMITS if _is_invariant_up_to(head.weight, hidden[:limit])), None
+    )
+    head.padded = head.most_rows is None
+    if head.padded:
+        head.most_rows = LIMITS[-1]
+
+
+def _is_invariant_up_to(weight: torch.Tensor, hidden: torch.Tensor) -> bool:
+    """Whether a product of any narrower width has the bits of the one over all of `hidden`."""
+    whole = F.linear(hidden, weight)
+    return all(
+        torch.equal(F.linear(hidden[:n], weight), whole[:n]) for n in range(1, hidden.shape[0])
+    )
 
 
 def _in_passes(model: BaseModel, tokens: torch.Tensor, widths: list[int]) -> torch.Tensor:

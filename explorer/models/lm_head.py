@@ -43,8 +43,8 @@ class LMHead:
 
     `weight` [V, H] in the model's dtype; `exact_rows(ids [m]) → [m, H] float32` gives the rows
     that the shortlist is scored with. `softcap` and `scale` are what Gemma-2, Cohere and Granite
-    apply to their logits. `fixed_rows`, where a GEMM is not batch-invariant, makes every product
-    one of exactly so many rows.
+    apply to their logits. Where the GEMM of this machine is not batch-invariant, `most_rows` limits
+    how many rows a product may have, and `padded` makes every product one of exactly so many.
     """
 
     def __init__(
@@ -60,7 +60,8 @@ class LMHead:
         self.bias = bias
         self.softcap = softcap
         self.scale = scale
-        self.fixed_rows: int | None = None
+        self.most_rows: int | None = None
+        self.padded = False
 
     def __call__(self, hidden: torch.Tensor) -> torch.Tensor:
         """Logits [n, V] float32 of hidden [n, H]."""
@@ -77,12 +78,16 @@ class LMHead:
         return logits
 
     def _product(self, hidden: torch.Tensor) -> torch.Tensor:
-        if self.fixed_rows is None:
-            return F.linear(hidden.to(self.weight.dtype), self.weight)
-        padding = -hidden.shape[0] % self.fixed_rows
-        padded = F.pad(hidden, (0, 0, 0, padding)).to(self.weight.dtype)
-        parts = [F.linear(part, self.weight) for part in padded.split(self.fixed_rows)]
-        return torch.cat(parts)[: hidden.shape[0]]
+        hidden = hidden.to(self.weight.dtype)
+        if self.most_rows is None:
+            return F.linear(hidden, self.weight)
+        n = hidden.shape[0]
+        if self.padded:
+            hidden = F.pad(hidden, (0, 0, 0, -n % self.most_rows))
+        if hidden.shape[0] <= self.most_rows:
+            return F.linear(hidden, self.weight)[:n]
+        parts = [F.linear(part, self.weight) for part in hidden.split(self.most_rows)]
+        return torch.cat(parts)[:n]
 
     def _rescore(self, logits: torch.Tensor, hidden: torch.Tensor) -> None:
         shortlist = top_columns(logits, min(SHORTLIST, logits.shape[1]))  # [n, s]

@@ -42,7 +42,7 @@ def test_the_shortlist_is_float32_where_bf16_would_tie():
 
 def test_a_row_does_not_depend_on_the_rows_beside_it():
     head = bf16_head()
-    head.fixed_rows = 16
+    head.most_rows, head.padded = 16, True
     hidden = torch.randn(37, 64, generator=torch.Generator().manual_seed(1)).bfloat16()
     whole = head(hidden)
     for n in (1, 2, 16, 17):
