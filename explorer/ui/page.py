@@ -12,7 +12,7 @@ from explorer.ui.examples import EXAMPLES
 from explorer.ui.limits import Limits
 from explorer.ui.session import stop_session
 from explorer.ui.settings import SettingsInputs, settings_inputs
-from explorer.ui.step_explorer import StepExplorer
+from explorer.ui.step_explorer import step_explorer
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class Page:
     settings_panel: gr.Column
     settings_open: gr.State
     status: gr.HTML
-    explorer: StepExplorer
+    explorer: gr.HTML
 
 
 def build_page(limits: Limits, missed: Callable[[str, int], str]) -> Page:
-    """Lay out the page inside the current gr.Blocks. `missed`: see StepExplorer."""
+    """Lay out the page inside the current gr.Blocks. `missed`: see step_explorer."""
     parts: dict[str, object] = {
         "session": gr.State(None, delete_callback=stop_session),
         "loading": gr.Timer(0.5),
@@ -45,7 +45,7 @@ def build_page(limits: Limits, missed: Callable[[str, int], str]) -> Page:
     parts |= _toolbar()
     with gr.Column(visible=False, elem_id="mx-settings") as settings_panel:
         parts |= {"settings": settings_inputs(limits), "settings_panel": settings_panel}
-    parts["explorer"] = StepExplorer(missed, elem_id="mx-explorer")
+    parts["explorer"] = step_explorer(missed, elem_id="mx-explorer")
     return Page(**parts)
 
 

@@ -34,6 +34,7 @@ def parser() -> argparse.ArgumentParser:
     which.add_argument("--preset", default="default", metavar="NAME")
     which.add_argument("--model", metavar="ID_OR_PATH", help="a Hub id, folder or GGUF file")
     out.add_argument("--heads", metavar="ID_OR_PATH", help="Medusa heads that fit the model")
+    out.add_argument("--adapter", metavar="FOLDER", help="a LoRA adapter made by 'train joint'")
     out.add_argument("--backend", choices=get_args(Backend), default="auto")
     out.add_argument("--device", choices=get_args(Device), default="auto")
     out.add_argument(
@@ -94,6 +95,7 @@ def loader(args: argparse.Namespace) -> Callable[[Progress], Racer]:
             preset=args.preset,
             model=args.model,
             heads=args.heads,
+            adapter=args.adapter,
             backend=args.backend,
             device=args.device,
             progress=progress,

@@ -96,7 +96,13 @@ def settings_inputs(limits: Limits) -> SettingsInputs:
 def _sampling_inputs() -> dict[str, gr.components.Component]:
     with gr.Row():
         temperature = gr.Slider(
-            0, 2, value=0, step=0.05, label="Temperature", info="0: always the likeliest token."
+            0,
+            2,
+            value=0,
+            step=0.05,
+            label="Temperature",
+            info="0: always the likeliest token.",
+            elem_id="mx-temperature",
         )
         top_p = gr.Slider(
             0.05, 1, value=1, step=0.01, label="Top-p", info="Keep the likeliest tokens up to p."

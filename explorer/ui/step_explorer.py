@@ -15,30 +15,25 @@ from explorer.ui.theme import ASSETS
 SERVED = ("step_explorer", "traces")  # folders of assets/ that the browser asks for
 
 
-class StepExplorer(gr.HTML):
+def step_explorer(missed: Callable[[str, int], str], **more: object) -> gr.HTML:
     """Holds a run in the browser; its value is the latest message of explorer.ui.wire.Wire.
 
     `missed(run, first)` gives a run's message from event number `first` on, for a browser that
-    did not get some.
+    did not get some. (No subclass: Gradio writes a .pyi file beside each one's source.)
     """
 
-    def __init__(self, missed: Callable[[str, int], str], **more: object) -> None:
-        def missed_events(asked: list) -> str:
-            run, first = asked
-            return missed(str(run), int(first))
+    def missed_events(asked: list) -> str:
+        run, first = asked
+        return missed(str(run), int(first))
 
-        super().__init__(
-            value="",
-            html_template='<div class="sx-here"></div>',
-            js_on_load=(ASSETS / "step_explorer" / "gradio.js").read_text(encoding="utf-8"),
-            apply_default_css=False,
-            server_functions=[missed_events],
-            **more,
-        )
-
-    def postprocess(self, value: str | None) -> str | None:
-        """A message as it is: it is never shown as HTML."""
-        return value
+    return gr.HTML(
+        value="",
+        html_template='<div class="sx-here"></div>',
+        js_on_load=(ASSETS / "step_explorer" / "gradio.js").read_text(encoding="utf-8"),
+        apply_default_css=False,
+        server_functions=[missed_events],
+        **more,
+    )
 
 
 class _Fresh(StaticFiles):

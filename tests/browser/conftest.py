@@ -1,12 +1,16 @@
-"""Chromium, and the app as a process of its own: with the default model, or with a script."""
+"""Chromium, and what it looks at: the step explorer alone, the app with a script, the real app."""
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import http.server
 import os
 import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -16,17 +20,19 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from tests.browser.explore import Explore
+from tests.browser.steps import Steps
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACES = ("/usr/bin/chromium", "chromium", "chromium-browser", "google-chrome")
 START_SECONDS = 60
+ALONE = "step_explorer/index.html?empty"  # the step explorer without the app and without a run
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator:
     with sync_playwright() as playwright:
         arguments = ["--no-sandbox"] if os.name == "posix" and os.geteuid() == 0 else []
-        browser = playwright.chromium.launch(executable_path=_chromium(), args=arguments)
+        browser = playwright.chromium.launch(executable_path=chromium(), args=arguments)
         yield browser
         browser.close()
 
@@ -44,9 +50,16 @@ def scripted_url(tmp_path_factory) -> Iterator[str]:
     yield from _serve(["-m", "tests.ui.serve_fake"], tmp_path_factory.mktemp("scripted"))
 
 
+@pytest.fixture(scope="session")
+def assets_url() -> Iterator[str]:
+    """The files of the step explorer and the recorded runs, served as they are."""
+    with serving_assets() as url:
+        yield url
+
+
 @pytest.fixture
 def tab(browser) -> Iterator:
-    """Opens pages, each in a context of its own (another visitor)."""
+    """Opens pages of the app, each in a context of its own (another visitor)."""
     contexts = []
 
     def open_tab(url: str, **options: object) -> Explore:
@@ -59,7 +72,46 @@ def tab(browser) -> Iterator:
         context.close()
 
 
-def _chromium() -> str | None:
+@pytest.fixture
+def alone(browser, assets_url) -> Iterator:
+    """Opens the step explorer alone on a page; errors on the page fail the test."""
+    contexts, errors = [], []
+
+    def open_alone(path: str = ALONE, **options: object) -> Steps:
+        options = {"viewport": {"width": 1440, "height": 900}} | options
+        context = browser.new_context(accept_downloads=True, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("dialog", lambda dialog: errors.append(f"dialog: {dialog.message}"))
+        page.goto(f"{assets_url}/{path}")
+        return Steps(page).wait("explorer.store")
+
+    yield open_alone
+    for context in contexts:
+        context.close()
+    assert errors == []
+
+
+@contextlib.contextmanager
+def serving_assets() -> Iterator[str]:
+    """Serves the folder assets/ on a free port, as long as it is entered."""
+    handler = functools.partial(_Quiet, directory=ROOT / "assets")
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+def chromium() -> str | None:
     """CHROMIUM, else a browser of the system, else (None) Playwright's own."""
     for place in (os.environ.get("CHROMIUM"), *PLACES):
         if place and (found := shutil.which(place)):

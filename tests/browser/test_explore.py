@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from explorer.analysis.speedup import race_figures
-from explorer.ui.lanes import lane_text
+from explorer.tracing.text import join_pieces
 
 PROMPT = "Explain what a binary search is, with a Python example."
+
+
+def lane_text(trace, token_ids: list[int]) -> str:
+    """The text of a lane, its closing end-of-sequence token left out."""
+    return join_pieces(trace.pieces, [t for t in token_ids if t not in trace.header.eos_ids])
 
 
 def test_a_race_from_prompt_to_saved_trace(real_url, tab, tmp_path):
@@ -17,19 +22,18 @@ def test_a_race_from_prompt_to_saved_trace(real_url, tab, tmp_path):
     plain = [token.token_id for token in trace.plain]
     assert page.lane("medusa") == lane_text(trace, trace.new_token_ids)
     assert page.lane("plain") == lane_text(trace, plain)
-    assert page.steps() == (len(trace.steps), len(trace.steps))
     figures = race_figures(trace.steps, trace.plain)
-    assert page.text(".mx-speedup strong") == f"{figures.speedup:.2f}×"
-    assert f"{figures.medusa_tps:.1f}" in page.text("#mx-medusa-head")
-    assert f"{figures.plain_tps:.1f}" in page.text("#mx-plain-head")
+    assert page.text(".sx-speedup strong").startswith(f"{figures.speedup:.2f}×")
+    assert f"± {figures.spread:.2f}" in page.text(".sx-speedup strong")
+    assert f"{figures.medusa_tps:.1f}" in page.text(".sx-medusa-head")
+    assert f"{figures.plain_tps:.1f}" in page.text(".sx-plain-head")
     same = plain == trace.new_token_ids
     assert ("same tokens" in page.text(".mx-status")) == same
 
     for number in (1, 2, len(trace.steps) // 2):
-        page.seek(number)
-        step = trace.steps[number - 1]
-        assert page.tree_nodes() == len(step.token_ids)
-        assert f"{step.timings.verify:.1f}" in page.text("#mx-cost")
+        step = trace.steps[page.show(number).step - 1]
+        assert page.count(".sx-tree [role=treeitem]:not(.is-bonus)") == len(step.token_ids)
+        assert f"{step.timings.verify:.1f}" in page.text(".sx-cost")
     assert page.errors == []
     assert page.hosts == {real_url.removeprefix("http://")}  # no other host is asked
 
@@ -40,9 +44,10 @@ def test_stop_keeps_what_was_decoded_and_frees_the_model(real_url, tab, tmp_path
         .ready()
         .run("Write a long story about a lighthouse keeper and the sea.", new_tokens=800)
     )
-    page.wait_until("document.querySelectorAll('#mx-medusa-text span').length > 8", 30_000)
+    page.wait("explorer.state.live && explorer.trace.tokens.length > 8", 30_000)
     page.page.click("#mx-stop")
     page.wait_for_status("Stopped")
+    page.wait("!explorer.state.live")
     assert 8 < len(page.save(tmp_path).new_token_ids) < 800
     page.run("Say hello.", new_tokens=8).done()
     assert 0 < len(page.save(tmp_path).new_token_ids) <= 8

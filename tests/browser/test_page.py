@@ -1,9 +1,12 @@
-"""The page with a scripted model: sessions, queue, scrubbing while a run goes on, hostile text."""
+"""The page with a scripted model: sessions, queue, looking back while a run goes on, links."""
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 import pytest
 
+from explorer.ui.examples import EXAMPLES
 from tests.ui.fakes import TEXT
 
 HOSTILE = (
@@ -13,37 +16,45 @@ HOSTILE = (
 )
 
 
-def test_empty_state_says_what_to_do(scripted_url, tab):
+def test_before_the_first_run_a_recorded_one_plays(scripted_url, tab):
     page = tab(scripted_url).ready()
     assert "press Run" in page.text(".mx-status")
     assert page.page.is_disabled("#mx-stop")
-    assert page.page.is_disabled("#mx-save")
+    page.wait("explorer.state.playing && explorer.state.step > 0")
+    assert "Recorded run" in page.text(".sx-caption")
 
 
-def test_examples_fill_the_prompt(scripted_url, tab):
+def test_examples_fill_the_prompt_and_the_settings_they_need(scripted_url, tab):
     page = tab(scripted_url).ready()
+    page.page.click("#mx-examples button:has-text('typical')")
+    page.wait_until("document.querySelector('#mx-prompt textarea').value.includes('harbour')")
+    page.open_settings()
+    temperature = "document.querySelector('#mx-temperature input[type=number]').value"
+    page.wait_until(f"{temperature} === '0.7'")
     page.page.click("#mx-examples button:has-text('JSON')")
     page.wait_until("document.querySelector('#mx-prompt textarea').value.includes('JSON')")
+    page.wait_until(f"{temperature} === '0'")
 
 
-def test_steps_can_be_scrubbed_while_the_run_goes_on(scripted_url, tab):
+def test_steps_can_be_looked_at_while_the_run_goes_on(scripted_url, tab):
     page = tab(scripted_url).ready().run("slow")
-    page.wait_until("+document.querySelector('#mx-slider input[type=range]').max >= 6", 20_000)
-    page.seek(3)
-    assert not page.page.is_checked("#mx-follow input")
-    seen = len(page.lane("medusa"))
-    page.wait_until(f"document.querySelector('#mx-medusa-text').textContent.length > {seen + 20}")
-    assert page.steps()[0] == 3  # the view stays while the text grows
-    page.page.click("#mx-next")
-    page.wait_for_step(4)
-    page.page.click("#mx-previous")
-    page.wait_for_step(3)
-    page.page.click("#mx-follow input")
-    page.wait_until(
-        "!document.querySelector('.mx-step-title h2').textContent.startsWith('Step 3 ')"
-    )
+    page.wait("explorer.state.live && explorer.trace.steps.length >= 4", 20_000)
+    assert page.state("follow")
+    assert page.step == page.ask("explorer.trace.steps.length")
+    page.show(2)
+    assert not page.state("follow")
+    seen = page.ask("explorer.trace.steps.length")
+    page.wait(f"explorer.trace.steps.length > {seen + 2}", 20_000)
+    assert page.step == 2  # the view stays while the run grows
+    page.page.evaluate("document.activeElement.blur()")
+    page.press("ArrowRight", "ArrowRight", "ArrowLeft")
+    assert page.step == 3
+    page.press("l")
+    assert page.state("follow")
+    assert page.step == page.ask("explorer.trace.steps.length")
     page.page.click("#mx-stop")
     page.wait_for_status("Stopped")
+    assert page.errors == []
 
 
 def test_two_tabs_have_their_own_sessions_and_wait_for_each_other(scripted_url, tab):
@@ -52,15 +63,15 @@ def test_two_tabs_have_their_own_sessions_and_wait_for_each_other(scripted_url, 
     first.wait_for_status("Decoding")
     second.run("quick", new_tokens=20)
     second.wait_for_status("Waiting: 1 run before yours")
-    assert second.text("#mx-medusa-text").strip() == ""
+    assert not second.state("live")
     first.page.click("#mx-stop")
     first.wait_for_status("Stopped")
     second.done()
     ours, theirs = first.lane("medusa"), second.lane("medusa")
     assert ours != theirs
     assert TEXT.startswith(theirs)
-    third = tab(scripted_url).ready()
-    assert "No steps yet" in third.text(".mx-step-title")
+    second.show(1)
+    assert first.step != 1
 
 
 def test_a_tab_that_is_closed_frees_the_model(scripted_url, tab):
@@ -74,12 +85,10 @@ def test_hostile_text_stays_text(scripted_url, tab):
     """The scripted model repeats a prompt that starts with `<` or `$` as its tokens."""
     page = tab(scripted_url).ready()
     for prompt in HOSTILE:
-        page.run(prompt).wait_for_lane(prompt)
+        page.run(prompt).wait(f"explorer.trace.header?.prompt === {prompt!r}", 20_000)
         page.done()
         assert page.lane("medusa") == prompt == page.lane("plain")
-        for number in (1, 2):
-            page.seek(number)
-            page.choose_node(page.tree_nodes() - 1)
+        page.show(2).press("t", "m", "x", "t")
     assert page.page.evaluate("document.querySelectorAll('img[src=x]').length") == 0
     assert page.page.title() == "Medusa Explorer"
     assert page.dialogs == []
@@ -89,7 +98,6 @@ def test_hostile_text_stays_text(scripted_url, tab):
 def test_an_error_message_is_text_too(scripted_url, tab):
     page = tab(scripted_url).ready().run("refuse")
     page.wait_for_status("<img src=x onerror=alert(1)>")
-    page.page.wait_for_timeout(500)
     assert page.page.evaluate("document.querySelectorAll('img[src=x]').length") == 0
     assert page.dialogs == []
     page.run("quick", new_tokens=10).done()
@@ -100,12 +108,43 @@ def test_empty_prompt(scripted_url, tab):
     page.wait_for_status("The prompt is empty")
 
 
+def test_a_link_brings_prompt_settings_and_step(scripted_url, tab):
+    story = next(example for example in EXAMPLES if example.name == "story")
+    page = tab(f"{scripted_url}/#example=story&max_new_tokens=24&temperature=0.5&step=3").ready()
+    page.wait_until("document.querySelector('#mx-prompt textarea').value.includes('lighthouse')")
+    assert page.page.input_value("#mx-prompt textarea") == story.prompt
+    page.page.click("#mx-run")
+    page.done()
+    settings = page.ask("explorer.trace.header.settings")
+    assert (settings["max_new_tokens"], settings["temperature"]) == (24, 0.5)
+    assert page.step == 3
+    page.page.click(".sx-topbar >> text=link")
+    page.wait_until("location.hash.includes('step=3')")
+    link = page.page.evaluate("location.hash")
+    assert "example=story" in link
+    assert "temperature=0.5" in link
+
+
+def test_a_link_with_a_hostile_prompt_is_text(scripted_url, tab):
+    page = tab(f"{scripted_url}/#prompt={quote(HOSTILE[0])}").ready()
+    page.wait_until("document.querySelector('#mx-prompt textarea').value.startsWith('<img')")
+    assert page.dialogs == []
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1440, "light")])
-def test_nothing_is_wider_than_the_screen(scripted_url, tab, width, scheme):
+def test_nothing_is_wider_than_the_screen_and_nothing_moves(scripted_url, tab, width, scheme):
     page = tab(scripted_url, viewport={"width": width, "height": 844}, color_scheme=scheme).ready()
-    height = page.page.evaluate("document.documentElement.scrollHeight")
+    page.wait("explorer.view !== null")
+    places = (
+        "[...document.querySelectorAll('.sx-card:not(.sx-presenter, .sx-summary)')]"
+        ".map(card => Math.round(card.getBoundingClientRect().top + scrollY))"
+    )
+    before = page.ask(places)
     page.run("quick").done()
-    page.wait_for_step(page.steps()[1])
     assert page.page.evaluate("document.documentElement.scrollWidth") <= width
-    if width == 1440:  # blocks have fixed heights: nothing jumps
-        assert abs(page.page.evaluate("document.documentElement.scrollHeight") - height) <= 4
+    assert page.ask(places) == before
+    page.open_settings()
+    assert page.page.evaluate("document.documentElement.scrollWidth") <= width
+    if width == 390:  # one setting a line, at full width
+        wide = page.page.locator("#mx-tree-setting").bounding_box()["width"]
+        assert wide > 300
