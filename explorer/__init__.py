@@ -16,8 +16,9 @@ from explorer.version import __version__
 
 if TYPE_CHECKING:
     from explorer.config import DecodeSettings
-    from explorer.engine import Explorer, load
+    from explorer.engine import Explorer
     from explorer.errors import ExplorerError
+    from explorer.loading import load
     from explorer.tracing.schema import Trace
 
 __all__ = ["DecodeSettings", "Explorer", "ExplorerError", "Trace", "__version__", "load"]
@@ -27,7 +28,7 @@ _HOMES = {
     "Explorer": "explorer.engine",
     "ExplorerError": "explorer.errors",
     "Trace": "explorer.tracing.schema",
-    "load": "explorer.engine",
+    "load": "explorer.loading",
 }
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import importlib.metadata
+import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from explorer.analysis.calibration import auto_calibration
 from explorer.config import DecodeSettings
 from explorer.decoding.acceptance import acceptance_rule
 from explorer.decoding.draft_model import default_draft, early_exit
@@ -16,15 +15,11 @@ from explorer.decoding.loop import Prefilled, StepResult, decode
 from explorer.decoding.race import interleave
 from explorer.decoding.recording import Recorder
 from explorer.decoding.registry import Kit, find_method
-from explorer.decoding.selfcheck import check_model
-from explorer.decoding.tree import ROOT_ONLY, Tree, parse_tree, require_fit
+from explorer.decoding.tree import ROOT_ONLY, DynamicTree, Tree, parse_tree, require_fit
 from explorer.errors import ExplorerError
 from explorer.models.base import BaseModel
 from explorer.models.chat import Pieces, encode_prompt
-from explorer.models.checkpoints import load_heads
 from explorer.models.heads import MedusaHeads
-from explorer.models.loader import load_model
-from explorer.models.presets import model_options
 from explorer.tracing.events import Event, PlainRecorded, PlainStarted
 from explorer.tracing.schema import PlainToken, Settings
 from explorer.tracing.text import encodable
@@ -34,14 +29,35 @@ PLAIN = "plain"
 Progress = Callable[[str, float | None], None]
 
 
+@dataclass(frozen=True)
+class HeadSet:
+    """Heads, where they came from, and the trees that this machine decodes fastest with.
+
+    `auto_trees`: by the context length in tokens that they are best at.
+    """
+
+    heads: MedusaHeads
+    name: str
+    auto_trees: dict[int, Tree]
+
+    def auto_tree(self, context_length: int) -> Tree:
+        """The tree for the measured context length that is nearest, in proportion."""
+
+        def distance(measured: int) -> float:
+            return abs(math.log((measured + 1) / (context_length + 1)))
+
+        return self.auto_trees[min(self.auto_trees, key=distance)]
+
+
 @dataclass
 class Explorer:
-    """A base model, its heads if it has any, and the two ways to run them: decode and race."""
+    """A base model, its heads if it has any, and the ways to run them: decode, race, compare.
+
+    `heads` holds one set of each architecture at most: "medusa", "hydra".
+    """
 
     model: BaseModel
-    heads: MedusaHeads | None
-    heads_name: str | None
-    auto_tree: Tree = ROOT_ONLY
+    heads: dict[str, HeadSet] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     draft: BaseModel | None = None
 
@@ -59,16 +75,25 @@ class Explorer:
 
     @property
     def method(self) -> str:
-        """The speculative method that this model can run; "plain" without heads."""
-        return "medusa" if self.heads else PLAIN
+        """The speculative method that this model runs by default; "plain" without heads."""
+        return next((name for name in ("medusa", "hydra") if name in self.heads), PLAIN)
 
-    def tree_for(self, settings: DecodeSettings) -> Tree:
-        """The tree that the settings ask for. Raises ExplorerError if it does not fit the heads."""
-        if not find_method(settings.method, self.heads).needs_heads:
+    def heads_for(self, settings: DecodeSettings) -> HeadSet | None:
+        """The heads that the settings' method drafts with. Raises ExplorerError if they lack."""
+        return self.heads.get(find_method(settings.method, self.heads).heads)
+
+    def tree_for(self, settings: DecodeSettings, prompt_tokens: int = 0) -> Tree | DynamicTree:
+        """The tree that the settings ask for, behind a prompt of so many tokens.
+
+        Raises ExplorerError if it does not fit the heads.
+        """
+        chosen = self.heads_for(settings)
+        if chosen is None:
             return ROOT_ONLY
-        tree = self.auto_tree if settings.tree == "auto" else parse_tree(settings.tree)
-        if self.heads is not None:
-            require_fit(tree, self.heads.config.num_heads, self.heads.config.output_size)
+        if settings.tree == "auto":
+            return chosen.auto_tree(prompt_tokens + settings.max_new_tokens // 2)
+        tree = parse_tree(settings.tree)
+        require_fit(tree, chosen.heads.config.num_heads, chosen.heads.config.output_size)
         return tree
 
     def draft_model(self, layers: int = 0) -> BaseModel:
@@ -98,7 +123,8 @@ class Explorer:
     ) -> Iterator[Event]:
         """One lane, as events. Raises ExplorerError on bad input, at the first event."""
         prompt = encodable(prompt)
-        recorder = Recorder(self.pieces, self.heads, settings)
+        # A method without heads is recorded with the default ones: what would they have guessed?
+        recorder = self._recorder(settings, self.heads_for(settings) or self.heads.get(self.method))
         ids = self.encode(prompt, settings)
         for item in self._lane(ids, settings, cancel):
             yield self._recorded(recorder, item, prompt, ids, settings)
@@ -109,7 +135,7 @@ class Explorer:
     ) -> Iterator[Event]:
         """The settings' method and plain decoding, interleaved; each lane stops at its own end."""
         prompt = encodable(prompt)
-        recorder = Recorder(self.pieces, self.heads, settings)
+        recorder = self._recorder(settings, self.heads_for(settings))
         baseline = _BaselineRecorder(self.pieces, settings)
         ids = self.encode(prompt, settings)
         plain = settings.model_copy(update={"method": PLAIN})
@@ -138,10 +164,7 @@ class Explorer:
         ids = self.encode(prompt, settings)
         lanes = {name: settings.model_copy(update={"method": name}) for name in methods}
         recorders = {
-            name: Recorder(
-                self.pieces, self.heads if find_method(name, self.heads).needs_heads else None, lane
-            )
-            for name, lane in lanes.items()
+            name: self._recorder(lane, self.heads_for(lane)) for name, lane in lanes.items()
         }
         steps = {name: self._lane(ids, lane, cancel) for name, lane in lanes.items()}
         for name, item in interleave(steps):
@@ -149,6 +172,9 @@ class Explorer:
         for name, recorder in recorders.items():
             for event in self._rest(recorder):
                 yield name, event
+
+    def _recorder(self, settings: DecodeSettings, chosen: HeadSet | None) -> Recorder:
+        return Recorder(self.pieces, chosen.heads if chosen else None, settings)
 
     def _recorded(
         self,
@@ -171,8 +197,10 @@ class Explorer:
 
     def steps(self, ids: list[int], settings: DecodeSettings) -> Iterator[Prefilled | StepResult]:
         """The steps of a method as they are, without recording. Raises ExplorerError."""
-        method = find_method(settings.method, self.heads)
-        kit = Kit(self.model, self.heads, self.tree_for(settings), self.draft_model)
+        method, chosen = find_method(settings.method, self.heads), self.heads_for(settings)
+        heads = chosen.heads if chosen else None
+        tree = self.tree_for(settings, len(ids))
+        kit = Kit(self.model, heads, tree, self.draft_model)
         drafter = method.make_drafter(kit, settings)
         rule = acceptance_rule(settings, self.model.context_length)
         return decode(self.model, drafter, rule, ids, settings.max_new_tokens)
@@ -194,10 +222,12 @@ class Explorer:
 
     def _header(self, prompt: str, ids: list[int], settings: DecodeSettings) -> dict:
         values = settings.model_dump() | {"acceptance": settings.rule}
+        chosen = self.heads_for(settings)
         return {
             "explorer_version": __version__,
             "model": self.model.name,
-            "heads": self.heads_name,
+            "tuned": self.model.tuned,
+            "heads": chosen.name if chosen else None,
             "backend": self.model.backend,
             "device": str(self.model.device),
             "versions": _versions(),
@@ -231,45 +261,6 @@ class _BaselineRecorder:
         if item.verdict is not None:
             self._recorder.remember_root(item.logits[0], item.verdict.bonus)
         return event
-
-
-def load(
-    preset: str = "default",
-    model: str | None = None,
-    heads: str | None = None,
-    backend: str = "auto",
-    device: str = "auto",
-    progress: Progress | None = None,
-) -> Explorer:
-    """A model with its heads, ready to run.
-
-    `preset` names one of explorer.models.presets; `model` (a Hub id, a folder or a GGUF file) and
-    `heads` take its place. Raises ExplorerError, one clear sentence with the remedy.
-    """
-    tell = progress or (lambda text, fraction: None)
-    options = model_options(preset=preset, model=model, heads=heads, backend=backend, device=device)
-    base = load_model(options, progress)
-    tell("Checking the model", None)
-    check_model(base)
-    source = options.heads_source
-    if source is None:
-        return Explorer(base, None, None, notes=[*base.notes, "No heads: plain decoding only."])
-    tell("Loading the heads", None)
-    loaded = load_heads(
-        source,
-        device=base.device,
-        lm_head_weight=base.lm_head.weight,
-        hidden_size=base.hidden_size,
-        vocab_size=base.vocab_size,
-    )
-    folder = source if Path(source).is_dir() else None
-    calibration = auto_calibration(base, loaded, folder, progress)
-    notes = [*base.notes, calibration.sentence]
-    return Explorer(base, loaded, _short(source), calibration.candidate_tree, notes)
-
-
-def _short(source: str) -> str:
-    return "/".join(source.rstrip("/").split("/")[-2:])
 
 
 def _versions() -> dict[str, str]:

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from explorer.analysis.assisted_reference import measure_assisted
 from explorer.analysis.bench_report import (
     PLAIN,
     BenchReport,
@@ -22,7 +23,9 @@ from explorer.analysis.bench_report import (
     method_figures,
     verdict_sentence,
 )
-from explorer.analysis.cost_curve import WIDTHS, measure_cost_curve
+from explorer.analysis.cost_curve import WIDTHS, CostCurve, measure_cost_curve
+from explorer.analysis.memory import extra_memory
+from explorer.analysis.method_details import MethodDetails, method_details
 from explorer.analysis.overhead import (
     Overhead,
     Shares,
@@ -55,20 +58,23 @@ def bench(
     reference: bool = False,
     progress: Progress | None = None,
     cancel: threading.Event | None = None,
+    **parameters: object,
 ) -> BenchReport:
     """Race every method but plain against plain on every prompt, greedily.
 
     `prompts` are records with "prompt" and optionally "id" and "category". The first method
-    besides plain is the main one. With `reference`, plain decoding is also compared with
-    transformers' generate(). A cancelled benchmark reports on the races that it finished. Raises
-    ExplorerError for unknown methods, bad settings or no prompts.
+    besides plain is the main one. With `reference`, what transformers' generate() can do too is
+    compared with it. `parameters` are those of single methods (decoding/registry.py). A cancelled
+    benchmark reports on the races that it finished. Raises ExplorerError for unknown methods, bad
+    settings or no prompts.
     """
     if not prompts:
         raise ExplorerError("A benchmark needs at least one prompt.")
     tell = progress or (lambda text, share: None)
     racing = [method for method in dict.fromkeys(methods) if method != PLAIN]
     main = racing[0] if racing else None
-    races = _races(explorer, prompts, _settings(racing, tree, max_new_tokens), tell, cancel)
+    chosen = _settings(racing, tree=tree, max_new_tokens=max_new_tokens, **parameters)
+    races = _races(explorer, prompts, chosen, tell, cancel)
     mains = [race.figures for race in races[main]] if main else []
     side = [] if _cancelled(cancel) else _side_prompts(prompts)
     tell("where the time of a step goes", 0.8)
@@ -78,6 +84,7 @@ def bench(
     curve = measure_cost_curve(explorer.model, WIDTHS, _context(explorer)) if side else None
     tell("transformers' generate()", 0.95)
     compared = measure_reference(explorer, side, SIDE_TOKENS) if reference and side else None
+    assisted = measure_assisted(explorer, side, _shortened(chosen)) if reference and side else {}
     spread = geometric_spread(race.speedup for race in mains)
     return BenchReport(
         **_header(explorer),
@@ -92,17 +99,36 @@ def bench(
         overhead=overhead,
         cost_curve=curve,
         reference=compared,
+        assisted_reference=assisted,
+        details=_details(explorer, races, chosen, racing, curve),
         plain_over_generate=compared.plain_over_generate if compared else None,
         races=[race.figures for group in races.values() for race in group],
         sentence=verdict_sentence(main, figures, spread),
     )
 
 
-def _settings(racing: Sequence[str], tree: str, max_new_tokens: int) -> dict[str, DecodeSettings]:
+def _settings(racing: Sequence[str], **values: object) -> dict[str, DecodeSettings]:
     """Greedy settings of every method that races plain; plain races itself if there is none."""
+    return {method: decode_settings(method=method, **values) for method in racing or [PLAIN]}
+
+
+def _shortened(chosen: dict[str, DecodeSettings]) -> dict[str, DecodeSettings]:
+    """The same settings for SIDE_TOKENS tokens."""
+    update = {"max_new_tokens": SIDE_TOKENS}
+    return {name: settings.model_copy(update=update) for name, settings in chosen.items()}
+
+
+def _details(
+    explorer: Explorer,
+    races: dict[str, list[Race]],
+    chosen: dict[str, DecodeSettings],
+    racing: Sequence[str],
+    curve: CostCurve | None,
+) -> dict[str, MethodDetails]:
+    """Per method, where a cost curve was measured (the benchmark was not cancelled)."""
     return {
-        method: decode_settings(method=method, tree=tree, max_new_tokens=max_new_tokens)
-        for method in racing or [PLAIN]
+        method: method_details(method, races[method], extra_memory(explorer, chosen[method]), curve)
+        for method in (racing if curve else ())
     }
 
 
@@ -162,9 +188,9 @@ def _overheads(
     explorer: Explorer, prompts: Sequence[str], method: str | None, tree: str
 ) -> list[Overhead]:
     """Of the main method, at the tree that was raced and at 64 nodes."""
-    if method is None or explorer.heads is None or not prompts:
+    if method not in explorer.heads or not prompts:
         return []
-    trees = [tree, wide_tree(explorer.heads.config.num_heads)]
+    trees = [tree, wide_tree(explorer.heads[method].heads.config.num_heads)]
     return [
         measure_overhead(
             explorer,
@@ -194,7 +220,7 @@ def _header(explorer: Explorer) -> dict[str, str | None]:
     model = explorer.model
     return {
         "model": model.name,
-        "heads": explorer.heads_name,
+        "heads": ", ".join(chosen.name for chosen in explorer.heads.values()) or None,
         "backend": model.backend,
         "device": str(model.device),
     }

@@ -6,6 +6,7 @@ import contextlib
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from explorer.analysis.calibration_file import (
     load_calibration,
     save_calibration,
 )
-from explorer.analysis.cost_curve import WIDTHS, measure_cost_curve
+from explorer.analysis.cost_curve import WIDTHS, CostCurve, measure_cost_curve
 from explorer.analysis.joint_counts import (
     JointCounts,
     count_paths,
@@ -32,8 +33,9 @@ from explorer.analysis.joint_counts import (
 )
 from explorer.analysis.rank_table import load_rank_table
 from explorer.analysis.tree_search import greedy_order, product_success
-from explorer.config import decode_settings
+from explorer.config import DecodeSettings, decode_settings
 from explorer.errors import ExplorerError
+from explorer.models.hydra import HydraHeads
 from explorer.tracing.events import TraceBuilder
 from explorer.tracing.schema import TOP_HEADS, Step
 
@@ -43,8 +45,7 @@ if TYPE_CHECKING:
     from explorer.models.heads import MedusaHeads
 
 CONTEXTS = (128, 512)  # tokens
-QUICK_WIDTHS = (2, 4, 8, 16, 32, 64)
-QUICK_CONTEXT = 128
+QUICK_CURVES = {128: (2, 3, 4, 6, 8, 12, 16, 32, 64), 640: (2, 4, 8, 16)}  # context: widths
 QUICK_ROUNDS = 5
 QUICK_REST_MS = 0.5  # draft, accept and commit, until a run has measured them
 SEARCH_ROUNDS = 3
@@ -57,6 +58,7 @@ Progress = Callable[[str, float | None], None]
 def calibrate(
     explorer: Explorer,
     prompts: Sequence[dict[str, str]],
+    method: str = "medusa",
     max_new_tokens: int = 128,
     contexts: Sequence[int] = CONTEXTS,
     rounds: int = 5,
@@ -68,17 +70,21 @@ def calibrate(
     `prompts` are records with "prompt", texts that the heads were not trained on. Saved for this
     machine unless `save` is False. Raises ExplorerError without heads or usable prompts.
     """
-    model, heads = explorer.model, _require_heads(explorer)
+    model, heads = explorer.model, _require_heads(explorer, method)
     tell = progress or (lambda text, share: None)
-    texts, steps = _decoded_texts(explorer, prompts, max_new_tokens, tell)
+    settings = decode_settings(method=method, max_new_tokens=max_new_tokens)
+    texts, steps = _decoded_texts(explorer, prompts, settings, tell)
     curves = []
     for number, context in enumerate(_fitting(contexts, model)):
         tell(f"cost curve, {context} tokens of context", 0.7 + 0.3 * number / len(contexts))
         curves.append(measure_cost_curve(model, WIDTHS, context, rounds))
     costs = Costs(
         curves=curves,
-        heads_ms=statistics.median(step.timings.heads for step in steps),
+        heads_ms=time_heads(model, heads)
+        if heads.sees_path  # in the steps it depends on the depth of the tree
+        else statistics.median(step.timings.heads for step in steps),
         rest_ms=statistics.median(map(_rest, steps)),
+        by_depth=heads.config.num_heads if heads.sees_path else 0,
     )
     calibration = _by_texts(key_of(model, heads), costs, texts, "prompts")
     if save:
@@ -86,11 +92,26 @@ def calibrate(
     return calibration
 
 
+class CurveMeter:
+    """Measures the cost curves of a machine quickly, and once for all heads that need them."""
+
+    def __init__(self, model: BaseModel, progress: Progress | None = None) -> None:
+        self.model, self.progress = model, progress
+
+    @cached_property
+    def curves(self) -> list[CostCurve]:
+        """C(n) at every context of QUICK_CURVES that the model can read."""
+        if self.progress:
+            self.progress("Measuring what a verify pass costs on this machine", None)
+        widths = {_fitting([context], self.model)[0]: w for context, w in QUICK_CURVES.items()}
+        return [
+            measure_cost_curve(self.model, rows, context, QUICK_ROUNDS)
+            for context, rows in widths.items()
+        ]
+
+
 def auto_calibration(
-    model: BaseModel,
-    heads: MedusaHeads,
-    heads_folder: str | Path | None = None,
-    progress: Progress | None = None,
+    model: BaseModel, heads: MedusaHeads, heads_folder: str | Path | None, meter: CurveMeter
 ) -> Calibration:
     """The calibration of this machine: a saved one, or one made within seconds and saved.
 
@@ -102,13 +123,11 @@ def auto_calibration(
     saved = load_calibration(key, [Path(heads_folder)] if heads_folder else [])
     if saved is not None:
         return saved
-    if progress:
-        progress("Measuring what a verify pass costs on this machine", None)
-    (context,) = _fitting([QUICK_CONTEXT], model)
     costs = Costs(
-        curves=[measure_cost_curve(model, QUICK_WIDTHS, context, QUICK_ROUNDS)],
+        curves=meter.curves,
         heads_ms=time_heads(model, heads),
         rest_ms=QUICK_REST_MS,
+        by_depth=heads.config.num_heads if heads.sees_path else 0,
     )
     table = load_rank_table(heads_folder) if heads_folder else None
     fits = table is not None and (table.heads, table.num_heads) == (key.heads, num_heads(heads))
@@ -168,32 +187,38 @@ def guessed_accuracy(num_heads: int) -> list[list[float]]:
 
 
 def time_heads(model: BaseModel, heads: MedusaHeads, repeats: int = 15) -> float:
-    """Median milliseconds of one pass of all heads over one position."""
+    """Median milliseconds of drafting a chain as deep as there are heads."""
     like = heads.block_weight
     hidden = torch.zeros(1, heads.config.hidden_size, dtype=like.dtype, device=like.device)
     times = []
     for _ in range(repeats + 2):
         model.synchronise()
         start = time.perf_counter()
-        heads.propose(hidden, TOP_HEADS)
+        if isinstance(heads, HydraHeads):
+            for depth in range(1, num_heads(heads) + 1):
+                heads.propose_next(hidden, torch.zeros(1, depth, dtype=torch.long), TOP_HEADS)
+        else:
+            heads.propose(hidden, TOP_HEADS)
         model.synchronise()
         times.append((time.perf_counter() - start) * 1000)
     return statistics.median(times[2:])  # the first ones allocate
 
 
-def _require_heads(explorer: Explorer) -> MedusaHeads:
-    if explorer.heads is None:
-        raise ExplorerError("Calibrating needs Medusa heads: load some with --heads.")
-    return explorer.heads
+def _require_heads(explorer: Explorer, method: str) -> MedusaHeads:
+    if method not in explorer.heads:
+        raise ExplorerError(f"Calibrating needs {method.title()} heads: load some with --heads.")
+    return explorer.heads[method].heads
 
 
 def _decoded_texts(
-    explorer: Explorer, prompts: Sequence[dict[str, str]], max_new_tokens: int, tell: Progress
+    explorer: Explorer,
+    prompts: Sequence[dict[str, str]],
+    settings: DecodeSettings,
+    tell: Progress,
 ) -> tuple[list[np.ndarray], list[Step]]:
     """Rank rows of every greedy reply, and the steps that have a verify pass."""
     if not prompts:
         raise ExplorerError("Calibrating needs at least one prompt.")
-    settings = decode_settings(method="medusa", max_new_tokens=max_new_tokens)
     texts, steps = [], []
     for number, record in enumerate(prompts):
         tell(f"prompt {number + 1} of {len(prompts)}", 0.7 * number / len(prompts))

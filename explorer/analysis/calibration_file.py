@@ -6,6 +6,7 @@ JSON file named after them and used by `auto` trees. Measuring one is `analysis/
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import hashlib
 import json
@@ -23,7 +24,7 @@ from pydantic import ConfigDict, Field, ValidationError
 
 from explorer.analysis.cost_curve import CostCurve
 from explorer.analysis.formulas import tree_tokens_per_step
-from explorer.analysis.tree_search import ScoredPath, best_tree
+from explorer.analysis.tree_search import ScoredPath, TreeChoice, best_tree
 from explorer.decoding.tree import MAX_NODES, RankPath, Tree, make_tree
 from explorer.errors import ExplorerError
 from explorer.models.sources import cache_folder
@@ -59,6 +60,17 @@ class Key(Schema):
         return f"{slug}-{digest}.json"
 
 
+class ContextTree(Schema):
+    """The best tree at one context length; without nodes where no tree pays there."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    context_length: int = Field(ge=0)
+    tree: list[Annotated[list[int], Field(min_length=1)]] = Field(max_length=MAX_NODES)
+    expected_tokens_per_step: float
+    expected_speedup: float
+
+
 class Calibration(Schema):
     """Costs, accuracies and the best tree. Every time is in milliseconds.
 
@@ -70,13 +82,14 @@ class Calibration(Schema):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    format_version: Literal[1] = 1
+    format_version: Literal[2] = 2
     created: str
     key: Key
     basis: Basis
     positions: int = Field(ge=0, description="text positions that the accuracies rest on")
     cost_curve: list[CostCurve] = Field(min_length=1)
     heads_ms: float = Field(ge=0, description="one forward pass of all heads")
+    by_depth: bool = Field(False, description="heads draft one after the other, as deep as needed")
     rest_ms: float = Field(ge=0, description="draft, accept and commit of a step")
     head_accuracy: list[list[float]]
     tree: list[Annotated[list[int], Field(min_length=1)]] = Field(max_length=MAX_NODES)
@@ -84,11 +97,17 @@ class Calibration(Schema):
     joint_tokens_per_step: float
     product_tokens_per_step: float
     expected_speedup: float
+    by_context: list[ContextTree] = Field(default_factory=list)
 
     @property
     def candidate_tree(self) -> Tree:
-        """The tree, ready to decode with."""
+        """The tree that is best on the average of the measured context lengths."""
         return make_tree(self.tree, "auto")
+
+    @property
+    def auto_trees(self) -> dict[int, Tree]:
+        """The tree to decode with at each context length that was measured."""
+        return {c.context_length: make_tree(c.tree, "auto") for c in self.by_context}
 
     @property
     def pays(self) -> bool:
@@ -123,12 +142,17 @@ class Costs:
     curves: Sequence[CostCurve]
     heads_ms: float
     rest_ms: float
+    by_depth: int = 0  # how many heads take `heads_ms` one after the other; 0: all at once
 
-    @property
-    def overhead(self) -> float:
-        """(T_heads + T_rest)/T₁."""
+    def overhead(self, depth: int) -> float:
+        """(T_heads + T_rest)/T₁ for a tree of this depth."""
         one_row = sum(curve.one_row_ms for curve in self.curves) / len(self.curves)
-        return (self.heads_ms + self.rest_ms) / one_row
+        share = depth / self.by_depth if self.by_depth else 1.0
+        return (self.heads_ms * share + self.rest_ms) / one_row
+
+    def at(self, curve: CostCurve) -> Costs:
+        """The same with one of the curves alone."""
+        return dataclasses.replace(self, curves=[curve])
 
 
 def choose(
@@ -146,9 +170,7 @@ def choose(
     one. Trees are as large as the cost curve was measured for. Raises ExplorerError if no head
     is ever right.
     """
-    cost, overhead = mean_cost(costs.curves), costs.overhead
-    widest = min(curve.rows[-1] for curve in costs.curves)
-    choice = best_tree(order, cost, overhead, tokens_per_step, max_nodes=max(1, widest - 1))
+    choice = _best(order, costs, tokens_per_step)
     if choice is None:
         raise ExplorerError(
             "None of the heads was right even once, so there is no tree to choose: check that "
@@ -164,13 +186,50 @@ def choose(
         cost_curve=list(costs.curves),
         heads_ms=costs.heads_ms,
         rest_ms=costs.rest_ms,
+        by_depth=bool(costs.by_depth),
         head_accuracy=[list(ranks) for ranks in accuracy],
         tree=[list(path) for path in paths],
         expected_tokens_per_step=choice.expected_tokens_per_step,
         joint_tokens_per_step=1 + sum(success[path] for path in paths),
         product_tokens_per_step=tree_tokens_per_step(paths, accuracy),
         expected_speedup=choice.expected_speedup,
+        by_context=_by_context(order, costs, tokens_per_step),
     )
+
+
+TokensPerStep = Callable[[Sequence[RankPath]], float]
+
+
+def _best(
+    order: Sequence[ScoredPath], costs: Costs, tokens_per_step: TokensPerStep | None
+) -> TreeChoice | None:
+    """The best tree at the mean of the costs, as large as they were measured for at most."""
+    widest = min(curve.rows[-1] for curve in costs.curves)
+    cost = mean_cost(costs.curves)
+    return best_tree(order, cost, costs.overhead, tokens_per_step, max_nodes=max(1, widest - 1))
+
+
+def _by_context(
+    order: Sequence[ScoredPath], costs: Costs, tokens_per_step: TokensPerStep | None
+) -> list[ContextTree]:
+    """The best tree for each curve.
+
+    Behind a long context a row costs more, and no tree at all may be the best. At the shortest one
+    there is always a tree, so that there is something to see: the one that loses least.
+    """
+    found = []
+    for curve in sorted(costs.curves, key=lambda curve: curve.context_length):
+        choice = _best(order, costs.at(curve), tokens_per_step)
+        pays = choice.expected_speedup > 1 or not found
+        found.append(
+            ContextTree(
+                context_length=curve.context_length,
+                tree=[list(path) for path in choice.tree.paths] if pays else [],
+                expected_tokens_per_step=choice.expected_tokens_per_step if pays else 1.0,
+                expected_speedup=choice.expected_speedup if pays else 1.0,
+            )
+        )
+    return found
 
 
 def mean_cost(curves: Sequence[CostCurve]) -> Callable[[int], float]:

@@ -55,7 +55,7 @@ def rank_rows(trace: Trace) -> np.ndarray:
     rows: list[list[int]] = []
     first = len(trace.header.prompt_ids) - 1
     for position in _positions(trace):
-        row = _rank_row(position, tokens)
+        row = _rank_row(position, tokens, trace.header.num_heads)
         if row is None or position.index != first + len(rows):
             break
         rows.append(row)
@@ -77,8 +77,10 @@ def _positions(trace: Trace) -> list[Position]:
     return sorted(told, key=lambda position: position.index)
 
 
-def _rank_row(position: Position, tokens: Sequence[int]) -> list[int] | None:
+def _rank_row(position: Position, tokens: Sequence[int], num_heads: int) -> list[int] | None:
     """Ranks of the true tokens, or None where one of them is not known."""
+    if len(position.heads) < num_heads:  # heads that see their path, near the end of the text
+        return None
     row = []
     for k, head in enumerate(position.heads, start=1):
         target = position.index + 1 + k

@@ -6,6 +6,7 @@ prompts, so that the comparison holds on a machine whose speed drifts.
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
@@ -78,6 +79,7 @@ def measure_overhead(
     Raises ExplorerError for a tree that does not fit the heads.
     """
     laps: list[dict[str, float]] = []
+    rows: list[int] = []
     spent = {"off": 0.0, "on": 0.0}
     for prompt in prompts:
         lanes = {
@@ -87,13 +89,14 @@ def measure_overhead(
         for name, (item, seconds) in interleave(lanes, turn=1):
             if name == "off" and isinstance(item, StepResult) and item.verdict is not None:
                 laps.append(item.laps)
+                rows.append(item.draft.tree.n)
             if seconds is not None:
                 spent[name] += seconds
-    tree = explorer.tree_for(settings)
+    n = round(statistics.median(rows)) if rows else 1  # trees may follow the context's length
     return Overhead(
         tree=settings.tree,
-        nodes=tree.n - 1,
-        n=tree.n,
+        nodes=n - 1,
+        n=n,
         steps=len(laps),
         step_ms=1000 * sum(sum(lap.values()) for lap in laps) / max(1, len(laps)),
         shares=shares(laps),

@@ -136,10 +136,9 @@ def rank_rows_of_text(
     parts = []
     for start in range(first, stop, BLOCK):
         end = min(start + BLOCK, stop)
-        ids = heads.propose(hidden[start:end], TOP_HEADS)[0].cpu()  # [m, K, top]
-        targets = torch.stack(
-            [tokens[start + 1 + k : end + 1 + k] for k in range(1, num_heads + 1)], dim=1
-        )
+        ahead = tokens[start + 1 :].unfold(0, num_heads + 1, 1)[: end - start]  # [m, K + 1]
+        path, targets = ahead[:, :-1], ahead[:, 1:]
+        ids = heads.propose(hidden[start:end], TOP_HEADS, path)[0].cpu()  # [m, K, top]
         hit = ids == targets[..., None]  # [m, K, top]
         parts.append(torch.where(hit.any(-1), hit.int().argmax(-1), MISS).numpy())
     return np.concatenate(parts).astype(np.int16) if parts else np.empty((0, num_heads), np.int16)

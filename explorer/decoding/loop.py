@@ -43,6 +43,7 @@ class Draft:
     """A candidate tree with tokens. tokens, probs [n]; probs[i]: the drafter's, given its path.
 
     heads      where heads drafted: their ids and probabilities, best first, [K, top] each
+    below      where guesses depend on the path: per row that has any, ids and probabilities [top]
     proposals  where candidates were drawn: see AcceptanceRule.judge
     extra      rows of a lookahead branch, and `lookahead`, what to show of it
     """
@@ -51,6 +52,7 @@ class Draft:
     tokens: torch.Tensor
     probs: torch.Tensor
     heads: tuple[torch.Tensor, torch.Tensor] | None = None
+    below: dict[int, tuple[torch.Tensor, torch.Tensor]] | None = None
     proposals: Proposals | None = None
     extra: ExtraRows | None = None
     lookahead: LookaheadState | None = None

@@ -7,7 +7,6 @@ row's 49,152 logits is its best five and the figures of the tokens in question.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import torch
@@ -58,14 +57,18 @@ class Recorder:
         self._hidden_before: torch.Tensor | None = None
         self._softmax: torch.Tensor | None = None
         self._untold: list[tuple[torch.Tensor, int, int]] = []  # hidden [1, H], index, first choice
+        self._text: list[int] = []  # prompt and reply as far as recorded
 
     def start(self, prefilled: Prefilled, header: dict) -> RunStarted:
         """The run's header: `header` holds the fields that only the engine knows."""
         self.remember_root(prefilled.logits, prefilled.root)
-        position = None
+        position, self._text = None, list(header["prompt_ids"])
         if self._heads is not None:
-            index = len(header["prompt_ids"]) - 1
-            position = self._positions(prefilled.hidden, [index], [self._last_choice])[0]
+            first = (prefilled.hidden, len(self._text) - 1, self._last_choice)
+            if self._heads.sees_path:  # and what follows is not written yet
+                self._untold.append(first)
+            else:
+                position = self._tell([first])[0]
         record = Header(
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             prompt_position=position,
@@ -81,12 +84,14 @@ class Recorder:
         self._chosen_before, self._hidden_before = self._last_choice, self._last_hidden
         tree, trees = self._tree_index(result.draft.tree)
         rows = self._rows(result)
+        self._text.extend(result.emitted)
         positions = self._step_positions(result)
         milliseconds = {name: seconds * 1000 for name, seconds in result.laps.items()}
+        offered = _offered(result.draft)
         new = self._new_pieces(
             [*rows["token_ids"], *(t for t in rows["choices"] if t >= 0), *_shown(result.draft)],
             [*positions],
-            rows["base_top"],
+            [*rows["base_top"], *(offered or ())],
         )
         record = 1000 * (time.perf_counter() - begin)
         step = Step(
@@ -96,6 +101,7 @@ class Recorder:
             emitted=result.emitted,
             positions=positions,
             timings=Timings(**milliseconds, record=record),
+            draft_top=offered,
             lookahead=result.draft.lookahead,
             **rows,
         )
@@ -168,7 +174,8 @@ class Recorder:
         """What is left to tell when the lane has ended; None if nothing is."""
         if not self._untold:
             return None
-        positions = self._tell()
+        positions = self._tell(self._untold)
+        self._untold = []
         return PositionsRecorded(positions=positions, pieces=self._new_pieces([], positions))
 
     def _step_positions(self, result: StepResult) -> list[Position]:
@@ -180,7 +187,7 @@ class Recorder:
         if self._heads is None:
             return []
         told = []
-        if self._steps > 0:  # the header has told the last prompt position
+        if self._steps > 0:  # the first step's is the last prompt position
             before = result.context_length - 1
             if result.draft.heads is None:
                 self._untold.append((self._hidden_before, before, self._chosen_before))
@@ -193,20 +200,27 @@ class Recorder:
                 first = int(result.logits[row].argmax())
                 hidden = result.hidden[row : row + 1].clone()  # not the whole pass's
                 self._untold.append((hidden, result.context_length + depth, first))
-        return told + (self._tell() if len(self._untold) >= TOLD_TOGETHER else [])
+        # Heads that see their path are told what the text became, once it has come so far.
+        reach = self._heads.config.num_heads if self._heads.sees_path else 0
+        ready = [item for item in self._untold if item[1] + reach < len(self._text)]
+        if len(ready) < TOLD_TOGETHER:
+            return told
+        self._untold = self._untold[len(ready) :]
+        return told + self._tell(ready)
 
-    def _tell(self) -> list[Position]:
-        hidden, indices, firsts = zip(*self._untold, strict=True)
-        self._untold.clear()
-        return self._positions(torch.cat(hidden), indices, firsts)
-
-    def _positions(
-        self, hidden: torch.Tensor, indices: Sequence[int], firsts: Sequence[int]
-    ) -> list[Position]:
-        ids, probs = self._heads.propose(hidden, TOP_HEADS)  # [m, K, 16]
+    def _tell(self, items: list[tuple[torch.Tensor, int, int]]) -> list[Position]:
+        """Positions from (hidden [1, H], index, first choice); at the text's end fewer heads."""
+        hidden, indices, firsts = zip(*items, strict=True)
+        num_heads, last = self._heads.config.num_heads, len(self._text) - 1
+        path = None
+        if self._heads.sees_path:
+            following = [range(index + 1, index + 1 + num_heads) for index in indices]
+            path = torch.tensor([[self._text[min(i, last)] for i in span] for span in following])
+        ids, probs = self._heads.propose(torch.cat(hidden), TOP_HEADS, path)  # [m, K, 16]
+        told = [num_heads if path is None else min(num_heads, last - index) for index in indices]
         return [
-            Position(index=index, base_choice=first, heads=_top_tokens(i, p))
-            for index, first, i, p in zip(indices, firsts, ids, probs, strict=True)
+            Position(index=index, base_choice=first, heads=_top_tokens(i[:known], p[:known]))
+            for index, first, i, p, known in zip(indices, firsts, ids, probs, told, strict=True)
         ]
 
     def _tree_index(self, tree: Tree) -> tuple[int, list[TreeShape]]:
@@ -261,6 +275,20 @@ def _figures_of_nodes(
         for node, (parent, rank) in enumerate(zip(parents.tolist(), above, strict=True))
     ]
     return probs[parents, nodes], ranks
+
+
+def _offered(draft: Draft) -> list[TopTokens] | None:
+    """What the heads offered below each row, where that depends on the path."""
+    if draft.below is None:
+        return None
+    nothing = TopTokens(ids=[], probs=[])
+    tops = [draft.below.get(row) for row in range(draft.tree.n)]
+    return [
+        nothing
+        if top is None
+        else TopTokens(ids=top[0][:TOP_BASE].tolist(), probs=rounded(top[1][:TOP_BASE]))
+        for top in tops
+    ]
 
 
 def _shown(draft: Draft) -> list[int]:

@@ -6,7 +6,7 @@ drafters are imported when they are made, so that telling about methods needs no
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args, get_origin
 
@@ -15,7 +15,7 @@ from explorer.errors import ExplorerError
 
 if TYPE_CHECKING:
     from explorer.decoding.loop import Drafter
-    from explorer.decoding.tree import Tree
+    from explorer.decoding.tree import DynamicTree, Tree
     from explorer.models.base import BaseModel
     from explorer.models.heads import MedusaHeads
 
@@ -26,7 +26,7 @@ class Kit:
 
     model: BaseModel
     heads: MedusaHeads | None
-    tree: Tree
+    tree: Tree | DynamicTree
     draft_model: Callable[[int], BaseModel]
 
 
@@ -38,6 +38,7 @@ class Method:
     source       the paper
     memory       what it costs in memory beside the base model
     parameters   the fields of DecodeSettings that only it (or only some methods) heed
+    heads        the architecture of the heads it needs (models/heads.py); "" for none
     lossless     whether it is, under the rules greedy and sample; typical acceptance never is
     """
 
@@ -47,7 +48,7 @@ class Method:
     memory: str
     make_drafter: Callable[[Kit, DecodeSettings], Drafter]
     parameters: tuple[str, ...] = ()
-    needs_heads: bool = False
+    heads: str = ""
     lossless: bool = True
 
 
@@ -82,13 +83,33 @@ def _plain(kit: Kit, settings: DecodeSettings) -> Drafter:
 
 
 def _medusa(kit: Kit, settings: DecodeSettings) -> Drafter:
+    from explorer.decoding.tree import DynamicTree
+
     if settings.candidates == "drawn":
         from explorer.decoding.drawn import DrawnMedusaDrafter
 
+        if isinstance(kit.tree, DynamicTree):
+            raise ExplorerError("Drawn candidates need a fixed tree: choose auto or a named shape.")
         return DrawnMedusaDrafter(kit.heads, kit.tree, settings, kit.model.context_length)
+    if isinstance(kit.tree, DynamicTree):
+        from explorer.decoding.dynamic import DynamicMedusaDrafter
+
+        return DynamicMedusaDrafter(kit.heads, kit.tree)
     from explorer.decoding.medusa import MedusaDrafter
 
     return MedusaDrafter(kit.heads, kit.tree)
+
+
+def _hydra(kit: Kit, settings: DecodeSettings) -> Drafter:
+    from explorer.decoding.tree import DynamicTree
+
+    if isinstance(kit.tree, DynamicTree):
+        from explorer.decoding.dynamic import DynamicHydraDrafter
+
+        return DynamicHydraDrafter(kit.heads, kit.tree)
+    from explorer.decoding.hydra import HydraDrafter
+
+    return HydraDrafter(kit.heads, kit.tree)
 
 
 def _draft_model(kit: Kit, settings: DecodeSettings) -> Drafter:
@@ -134,7 +155,16 @@ METHODS = {
             memory="the heads; no KV cache of their own",
             make_drafter=_medusa,
             parameters=("candidates",),
-            needs_heads=True,
+            heads="medusa",
+        ),
+        Method(
+            "hydra",
+            "Medusa whose heads also see the tokens on their path, so each guess fits the ones "
+            "before it; drafting goes depth by depth.",
+            source="Ankner et al. 2024, arXiv 2402.05109",
+            memory="the heads; no KV cache of their own",
+            make_drafter=_hydra,
+            heads="hydra",
         ),
         Method(
             "draft-model",
@@ -168,13 +198,17 @@ METHODS = {
 }
 
 
-def find_method(name: str, heads: MedusaHeads | None) -> Method:
-    """The method called `name`. Raises ExplorerError if it is unknown or lacks its heads."""
+def find_method(name: str, heads: Collection[str]) -> Method:
+    """The method called `name`; `heads` are the architectures at hand.
+
+    Raises ExplorerError if it is unknown or lacks its heads.
+    """
     method = METHODS.get(name)
     if method is None:
         raise ExplorerError(f"There is no method '{name:.40}': choose one of {', '.join(METHODS)}.")
-    if method.needs_heads and heads is None:
+    if method.heads and method.heads not in heads:
         raise ExplorerError(
-            f"The method '{name}' needs heads and this model has none: give --heads, or use plain."
+            f"The method '{name}' needs {method.heads.title()} heads and this model has none: "
+            "give --heads, or use plain."
         )
     return method

@@ -79,6 +79,18 @@ class Tree:
 ROOT_ONLY = Tree((), "root")
 
 
+@dataclass(frozen=True)
+class DynamicTree:
+    """No fixed shape: every step takes the `nodes` likeliest nodes (decoding/dynamic.py)."""
+
+    nodes: int
+
+    @property
+    def name(self) -> str:
+        """How it is written."""
+        return f"dynamic:{self.nodes}"
+
+
 def make_tree(paths: Iterable[Sequence[int]], name: str = "custom") -> Tree:
     """A validated tree from rank paths in any order.
 
@@ -138,8 +150,17 @@ def cartesian(widths: Sequence[int], name: str | None = None) -> Tree:
     return Tree(tuple(paths), name or f"cartesian:{','.join(map(str, widths))}")
 
 
-def parse_tree(text: str) -> Tree:
-    """A tree from `chain:K`, `cartesian:S1,S2,…`, `root` or JSON rank paths like [[0], [0, 1]].
+def dynamic(nodes: int) -> DynamicTree:
+    """The dynamic tree of so many nodes, the root not counted. Raises ExplorerError."""
+    if not 1 <= nodes <= MAX_NODES:
+        raise ExplorerError(
+            f"A dynamic tree has 1 to {MAX_NODES} nodes, not {nodes}: change their number."
+        )
+    return DynamicTree(nodes)
+
+
+def parse_tree(text: str) -> Tree | DynamicTree:
+    """A tree from `chain:K`, `cartesian:S1,S2,…`, `dynamic:N`, `root` or JSON rank paths.
 
     Raises ExplorerError with what to write instead.
     """
@@ -150,6 +171,8 @@ def parse_tree(text: str) -> Tree:
             return ROOT_ONLY
         if kind == "chain":
             return chain(int(argument))
+        if kind == "dynamic":
+            return dynamic(int(argument))
         if kind == "cartesian":
             return cartesian([int(width) for width in argument.split(",")])
         if text.startswith("["):
@@ -159,7 +182,9 @@ def parse_tree(text: str) -> Tree:
     raise ExplorerError(f"There is no tree '{text[:60]}': {HOW_TO_WRITE}.")
 
 
-HOW_TO_WRITE = "write auto, chain:3, cartesian:3,2,1 or rank paths like [[0], [1], [0, 0]]"
+HOW_TO_WRITE = (
+    "write auto, chain:3, cartesian:3,2,1, dynamic:8 or rank paths like [[0], [1], [0, 0]]"
+)
 
 
 def _rank_paths(value: object) -> list[list[int]]:
@@ -170,8 +195,13 @@ def _rank_paths(value: object) -> list[list[int]]:
     return value
 
 
-def require_fit(tree: Tree, num_heads: int, top_k: int) -> None:
-    """Raise ExplorerError if the tree is deeper than the heads or wider than their top-k."""
+def require_fit(tree: Tree | DynamicTree, num_heads: int, top_k: int) -> None:
+    """Raise ExplorerError if the tree is deeper than the heads or wider than their top-k.
+
+    A dynamic tree fits all heads.
+    """
+    if isinstance(tree, DynamicTree):
+        return
     if tree.depth > num_heads:
         raise ExplorerError(
             f"The tree '{tree.name}' is {tree.depth} deep but only {num_heads} heads are loaded: "

@@ -22,7 +22,8 @@ class BaseModel:
 
     `notes` are calm lines for the user: which backend and why, what was checked at start-up.
     `bit_exact` says whether a token's logits were found to be the same bits in passes of
-    different widths, on this machine, at start-up.
+    different widths, on this machine, at start-up. `tuned`, where an adapter has changed the model
+    (models/adapters.py), says what its output is lossless with respect to.
     """
 
     network: PreTrainedModel
@@ -35,6 +36,7 @@ class BaseModel:
     eos_ids: frozenset[int]
     notes: list[str] = field(default_factory=list)
     bit_exact: bool = False
+    tuned: str | None = None
 
     @property
     def config(self) -> Any:
@@ -119,6 +121,11 @@ class BaseModel:
         with self.library_attention():
             output = self.network.base_model(input_ids=tokens[None].to(self.device))
         return output.last_hidden_state[0]
+
+    @property
+    def embeddings(self) -> torch.Tensor:
+        """The input embeddings [V, H], in the model's dtype."""
+        return self.network.get_input_embeddings().weight
 
     def lm_head_weight(self) -> torch.Tensor:
         """The LM head's matrix [V, H], float32."""

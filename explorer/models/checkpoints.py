@@ -1,8 +1,9 @@
-"""Reading and writing Medusa head checkpoints.
+"""Reading and writing checkpoints of Medusa and Hydra heads.
 
 Own format: `model.safetensors` with block_weight [K, B, H, H], block_bias [K, B, H], projection
-([V_d, H] or [K, V, H], absent for the kind shared) and token_map int32 [V_d], beside `config.json`
-(the fields of HeadsConfig).
+([V_d, H] or [K, V, H], absent for the kind shared), token_map int32 [V_d] and, for Hydra,
+path_weight [K(K+1)/2, H, H], beside `config.json` (the fields of HeadsConfig). Where that names a
+`projection_from`, projection and token_map lie in the folder of that name beside this one.
 
 Public formats, all with the keys `{head}.{block}.linear.weight`, `{head}.{block}.linear.bias` and
 `{head}.{num_blocks}.weight` (the projection):
@@ -31,14 +32,21 @@ from explorer.errors import ExplorerError
 from explorer.models.folders import write_checkpoint
 from explorer.models.heads import HeadsConfig, MedusaHeads
 from explorer.models.hub import heads_folder
+from explorer.models.hydra import HydraHeads, new_heads
 
 HEAD_FILES = ("model.safetensors", "medusa_lm_head.safetensors", "medusa_lm_head.pt")
+BORROWED = ("projection", "token_map")  # what `projection_from` gives
 _PUBLIC_KEY = re.compile(r"^(?:medusa_head\.)?(\d+)\.(\d+)\.(linear\.weight|linear\.bias|weight)$")
 
 
 def save_heads(heads: MedusaHeads, folder: str | Path) -> Path:
     """Write the heads in the own format; an interrupted write leaves the old files whole."""
-    tensors = {name: t.detach().cpu().contiguous() for name, t in heads.state_dict().items()}
+    elsewhere = BORROWED if heads.config.projection_from else ()
+    tensors = {
+        name: tensor.detach().cpu().contiguous()
+        for name, tensor in heads.state_dict().items()
+        if name not in elsewhere
+    }
     if "token_map" in tensors:
         tensors["token_map"] = tensors["token_map"].int()
     return write_checkpoint(folder, tensors, heads.config.model_dump(mode="json"), "The heads")
@@ -50,15 +58,16 @@ def load_heads(
     device: str | torch.device = "cpu",
     dtype: torch.dtype | None = None,
     lm_head_weight: Tensor | None = None,
+    embeddings: Tensor | None = None,
     hidden_size: int | None = None,
     vocab_size: int | None = None,
 ) -> MedusaHeads:
     """Heads from a local folder or a Hub repo, on `device`, ready for `propose`.
 
     dtype None keeps the stored dtype. lm_head_weight [V, H] is the base model's LM head: needed
-    for heads that share it (it may also be given later, with `heads.use_lm_head`).
-    hidden_size and vocab_size, where given, are the base model's, and heads that do not match are
-    refused.
+    for heads that share it (it may also be given later, with `heads.use_lm_head`); so are its
+    input embeddings [V, H] for Hydra heads (`heads.use_embeddings`). hidden_size and vocab_size,
+    where given, are the base model's, and heads that do not match are refused.
     """
     folder = heads_folder(folder_or_repo_id)
     raw = _read_config(folder)
@@ -72,6 +81,8 @@ def load_heads(
     heads = heads.to(device=device, dtype=dtype or _stored_dtype(tensors))
     if heads.config.kind == "shared" and lm_head_weight is not None:
         heads.use_lm_head(lm_head_weight)
+    if isinstance(heads, HydraHeads) and embeddings is not None:
+        heads.use_embeddings(embeddings)
     return heads.eval().requires_grad_(False)
 
 
@@ -156,11 +167,25 @@ def _from_own(tensors: dict[str, Tensor], raw: dict[str, Any], folder: Path) -> 
             f"The heads' config.json in {folder} is wrong at {where} ({first['msg']}): "
             "download or export the heads again."
         ) from error
+    if config.projection_from:
+        tensors = tensors | _borrowed(folder.parent / config.projection_from)
     wanted = {"block_weight", "block_bias"}
+    wanted |= {"path_weight"} if config.architecture == "hydra" else set()
     wanted |= {"projection"} if config.kind != "shared" else set()
     wanted |= {"token_map"} if config.kind == "draft_vocab" else set()
     _require(tensors, wanted, folder)
     return _assemble(config, tensors, folder)
+
+
+def _borrowed(folder: Path) -> dict[str, Tensor]:
+    """Projection and token map of the heads in `folder`."""
+    if not (folder / HEAD_FILES[0]).is_file():
+        raise ExplorerError(
+            f"These heads use the projection of the heads in {folder}, which is not there: put "
+            "both folders beside each other."
+        )
+    found = _read_tensors(folder / HEAD_FILES[0])
+    return {name: found[name] for name in BORROWED if name in found}
 
 
 def _from_public(
@@ -242,7 +267,7 @@ def _require(tensors: dict[str, Tensor], wanted: set[str], place: Path) -> None:
 def _assemble(config: HeadsConfig, tensors: dict[str, Tensor], place: Path) -> MedusaHeads:
     """Heads around the given tensors, every shape checked."""
     with torch.device("meta"):  # no memory is taken for weights that are replaced at once
-        heads = MedusaHeads(config)
+        heads = new_heads(config)
     expected = {n: tuple(t.shape) for n, t in heads.state_dict().items() if n != "token_map"}
     for name, shape in expected.items():
         if tuple(tensors[name].shape) != shape:

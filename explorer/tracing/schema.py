@@ -158,6 +158,11 @@ class Step(Record):
         "positions of this or earlier steps that were not told yet; their index says which"
     )
     timings: Timings
+    draft_top: list[TopTokens] | None = Field(
+        None,
+        max_length=MAX_NODES,
+        description="where the heads see their path: what they offered below each row, best first",
+    )
     lookahead: LookaheadState | None = None
 
     @model_validator(mode="after")
@@ -213,6 +218,9 @@ class Header(Record):
     created: str = Field(description="ISO 8601, UTC")
     explorer_version: str
     model: str
+    tuned: str | None = Field(
+        None, description="where an adapter changed the model: what the output is lossless to"
+    )
     heads: str | None
     num_heads: int = Field(ge=0, le=MAX_HEADS)
     backend: str

@@ -13,6 +13,7 @@ from explorer.analysis.cost_curve import CostCurve
 from explorer.analysis.joint_counts import count_paths
 from explorer.analysis.rank_table import RankTable, save_rank_table
 from explorer.analysis.tree_search import greedy_order, product_success
+from explorer.engine import HeadSet
 from explorer.errors import ExplorerError
 from explorer.models.heads import HeadsConfig, MedusaHeads
 from explorer.tracing.events import RunStarted, StepRecorded
@@ -64,6 +65,27 @@ def test_two_context_lengths_are_averaged():
     both = choose(KEY, ORDER, Costs([curve(0.1), curve(0.3, 512)], 1, 1), ACCURACY, basis="guess")
     assert both.tree == make(slope=0.2).tree
     assert both.expected_speedup == pytest.approx(make(slope=0.2).expected_speedup)
+
+
+def test_each_context_length_has_its_own_tree():
+    curves = [curve(0.05), curve(0.3, 512), curve(3.0, 2048)]
+    found = choose(KEY, ORDER, Costs(curves, 1, 1), ACCURACY, basis="guess")
+    trees = found.auto_trees
+    assert list(trees) == [128, 512, 2048]
+    assert list(trees[128].paths) == sorted(map(tuple, make(0.05).tree), key=lambda p: (len(p), p))
+    assert len(trees[512].paths) < len(trees[128].paths)
+    assert trees[2048].paths == ()  # nothing pays there
+    assert found.by_context[2].expected_speedup == 1.0
+
+
+def test_at_the_shortest_context_there_is_a_tree_even_if_it_loses():
+    assert make(slope=3.0).auto_trees[128].paths == ((0,),)
+
+
+def test_heads_that_draft_by_depth_cost_by_depth():
+    costs = Costs([curve(0.1)], 4.0, 1.0, by_depth=4)
+    assert costs.overhead(1) == pytest.approx(2 / 20)
+    assert costs.overhead(4) == pytest.approx(5 / 20)
 
 
 def test_a_tree_is_no_larger_than_the_curve_was_measured():
@@ -191,7 +213,7 @@ def steady(monkeypatch):
 
 
 def test_unknown_heads_get_a_guess_that_says_so(model, heads, steady, tmp_path):
-    found = cal.auto_calibration(model, heads, tmp_path)
+    found = cal.auto_calibration(model, heads, tmp_path, cal.CurveMeter(model))
     assert found.basis == "guess"
     assert "guessed" in found.sentence
     assert found.candidate_tree.depth <= 3
@@ -203,7 +225,7 @@ def test_the_table_beside_the_heads_is_used(model, heads, steady, tmp_path):
         rows, heads=files.heads_hash(heads), num_heads=3, width=16, source="a test"
     )
     save_rank_table(table, tmp_path)
-    found = cal.auto_calibration(model, heads, tmp_path)
+    found = cal.auto_calibration(model, heads, tmp_path, cal.CurveMeter(model))
     assert found.basis == "rank table"
     assert found.tree == [[1], [1, 0]]
     assert found.positions == 40
@@ -212,18 +234,18 @@ def test_the_table_beside_the_heads_is_used(model, heads, steady, tmp_path):
 def test_a_table_of_other_heads_is_not_used(model, heads, steady, tmp_path):
     rows = [np.array([[1, 0, -1]] * 40, dtype=np.int16)]
     save_rank_table(RankTable.of(rows, heads="other", num_heads=3, width=16, source=""), tmp_path)
-    assert cal.auto_calibration(model, heads, tmp_path).basis == "guess"
+    assert cal.auto_calibration(model, heads, tmp_path, cal.CurveMeter(model)).basis == "guess"
 
 
 def test_the_second_start_measures_nothing(model, heads, steady):
-    first = cal.auto_calibration(model, heads)
-    assert cal.auto_calibration(model, heads) == first
-    assert len(steady) == 1
+    first = cal.auto_calibration(model, heads, None, cal.CurveMeter(model))
+    assert cal.auto_calibration(model, heads, None, cal.CurveMeter(model)) == first
+    assert len(steady) == len(cal.QUICK_CURVES)
 
 
 def test_a_cache_that_cannot_be_written_is_no_failure(model, heads, steady, own_cache):
     own_cache.write_text("a file where the folder should be")
-    assert cal.auto_calibration(model, heads).tree
+    assert cal.auto_calibration(model, heads, None, cal.CurveMeter(model)).tree
 
 
 def test_the_hash_tells_heads_apart(model, heads):
@@ -246,7 +268,7 @@ class FakeExplorer:
     """Every reply is 1 2 1 2 …; head 1 names the right token second, head 2 never does."""
 
     def __init__(self, model, heads, make_trace, step):
-        self.model, self.heads = model, heads
+        self.model, self.heads = model, {"medusa": HeadSet(heads, "fake", {})}
         self.make_trace, self.step = make_trace, step
 
     @staticmethod
@@ -271,7 +293,7 @@ def test_calibrate_end_to_end(model, heads, steady, make_trace, step):
     explorer = FakeExplorer(model, heads, make_trace, step)
     said = []
     found = cal.calibrate(
-        explorer, [{"prompt": "x"}] * 2, 20, progress=lambda *what: said.append(what)
+        explorer, [{"prompt": "x"}] * 2, max_new_tokens=20, progress=lambda *what: said.append(what)
     )
     assert found.basis == "prompts"
     assert [ranks[1] for ranks in found.head_accuracy] == [1, 0]
@@ -287,7 +309,7 @@ def test_calibrate_end_to_end(model, heads, steady, make_trace, step):
 def test_too_little_text_is_one_clear_sentence(model, heads, steady, make_trace, step, prompts):
     explorer = FakeExplorer(model, heads, make_trace, step)
     with pytest.raises(ExplorerError, match="prompt"):
-        cal.calibrate(explorer, prompts, 1)
+        cal.calibrate(explorer, prompts, max_new_tokens=1)
 
 
 def test_no_heads_no_calibration(model):
@@ -295,6 +317,6 @@ def test_no_heads_no_calibration(model):
         pass
 
     bare = Bare()
-    bare.model, bare.heads = model, None
+    bare.model, bare.heads = model, {}
     with pytest.raises(ExplorerError, match="needs Medusa heads"):
         cal.calibrate(bare, [{"prompt": "x"}])

@@ -100,15 +100,19 @@ def test_ranks_of_a_text(prompt_length, reply_length):
     assert reply_length < 300 or {-1, 0, 15} < set(rows.flatten().tolist())
 
 
-def test_a_finished_text_gives_the_rows_that_decoding_it_records():
-    explorer = tiny_explorer()
+@pytest.mark.parametrize("architecture", ["medusa", "hydra"])
+def test_a_finished_text_gives_the_rows_that_decoding_it_records(architecture):
+    explorer = tiny_explorer(architecture=architecture)
+    heads = explorer.heads[architecture].heads
     builder = TraceBuilder()
-    for event in explorer.decode("some prompt", decode_settings(max_new_tokens=40)):
+    for event in explorer.decode(
+        "some prompt", decode_settings(method=architecture, max_new_tokens=40)
+    ):
         builder.add(event)
     trace = builder.trace()
     texts = [(trace.header.prompt_ids, trace.new_token_ids)]
-    table = measure_rank_table(explorer.model, explorer.heads, texts, "a test")
-    assert table.heads == heads_hash(explorer.heads)
+    table = measure_rank_table(explorer.model, heads, texts, "a test")
+    assert table.heads == heads_hash(heads)
     assert (table.num_heads, table.source) == (3, "a test")
     (rows,) = table.rows()
     assert len(rows) == 37  # positions −1 … 35 of the reply; head 3 looks four further

@@ -19,6 +19,11 @@ DEPTH, WIDTH = 3, 2
 ALL_PATHS = [p for d in range(1, DEPTH + 1) for p in itertools.product(range(WIDTH), repeat=d)]
 
 
+def no_overhead(depth):
+    """No time for heads and bookkeeping."""
+    return 0.0
+
+
 def brute_force(success, nodes):
     """The most expected accepted drafts of any prefix-closed tree of `nodes` nodes."""
     return max(
@@ -85,15 +90,15 @@ ORDER = greedy_order(product_success([[0.5, 0.2, 0.1], [0.4, 0.2, 0.1]]), 12, 2,
 
 
 def test_free_rows_ask_for_the_whole_tree_and_dear_ones_for_a_chain_of_one():
-    assert len(best_tree(ORDER, lambda n: 1.0, 0.0).tree.paths) == 12
-    assert best_tree(ORDER, lambda n: 1 + 0.4 * (n - 1), 0.0).tree.paths == ((0,),)
+    assert len(best_tree(ORDER, lambda n: 1.0, no_overhead).tree.paths) == 12
+    assert best_tree(ORDER, lambda n: 1 + 0.4 * (n - 1), no_overhead).tree.paths == ((0,),)
 
 
 def test_the_choice_over_budgets_is_the_best_of_all():
     def cost(n):
         return 1 + 0.1 * (n - 1)
 
-    choice = best_tree(ORDER, cost, 0.05)
+    choice = best_tree(ORDER, cost, lambda depth: 0.05)
     speedups = [
         (1 + sum(s.success for s in ORDER[:k])) / (cost(k + 1) + 0.05) for k in range(1, 13)
     ]
@@ -103,20 +108,29 @@ def test_the_choice_over_budgets_is_the_best_of_all():
 
 
 def test_where_all_lose_the_least_loser_is_chosen_and_says_so():
-    choice = best_tree(ORDER, lambda n: 3.0 * n, 0.0)
+    choice = best_tree(ORDER, lambda n: 3.0 * n, no_overhead)
     assert len(choice.tree.paths) == 1
     assert choice.expected_speedup == pytest.approx(1.5 / 6)
 
 
 def test_a_replay_overrules_the_sum():
-    choice = best_tree(ORDER, lambda n: 1.0, 0.0, tokens_per_step=lambda paths: 5 - len(paths))
+    choice = best_tree(
+        ORDER, lambda n: 1.0, no_overhead, tokens_per_step=lambda paths: 5 - len(paths)
+    )
     assert choice.expected_tokens_per_step == 4
     assert len(choice.tree.paths) == 1
 
 
 def test_nothing_to_choose_from():
-    assert best_tree([], lambda n: 1.0, 0.0) is None
+    assert best_tree([], lambda n: 1.0, no_overhead) is None
 
 
 def test_max_nodes_is_kept():
-    assert len(best_tree(ORDER, lambda n: 1.0, 0.0, max_nodes=5).tree.paths) == 5
+    assert len(best_tree(ORDER, lambda n: 1.0, no_overhead, max_nodes=5).tree.paths) == 5
+
+
+def test_drafting_that_costs_by_depth_makes_flat_trees():
+    deep = best_tree(ORDER, lambda n: 1.0, no_overhead, max_nodes=6).tree
+    flat = best_tree(ORDER, lambda n: 1.0, lambda depth: 2.0 * (depth - 1), max_nodes=6).tree
+    assert deep.depth > 1
+    assert flat.depth == 1

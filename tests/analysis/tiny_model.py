@@ -40,7 +40,7 @@ def tiny_model(cls=BaseModel, exact=True):
                     child.__class__ = RowWiseLinear
     weight = network.lm_head.weight.detach()
     head = LMHead(weight, rows_of_weight(weight))
-    head.fixed_rows = 64
+    head.most_rows, head.padded = 64, True
     return cls(
         network=network,
         tokenizer=None,
@@ -68,17 +68,26 @@ class TinyTokenizer:
         return f"{token_id} "
 
 
-def tiny_explorer(num_heads=3, tree=None, cls=BaseModel, eos_ids=()):
+def tiny_explorer(num_heads=3, tree=None, cls=BaseModel, eos_ids=(), architecture="medusa"):
     """The product's own engine on the tiny model, with untrained heads."""
     from explorer.decoding.tree import chain
-    from explorer.engine import Explorer
-    from explorer.models.heads import HeadsConfig, MedusaHeads
+    from explorer.engine import Explorer, HeadSet
+    from explorer.models.heads import HeadsConfig
+    from explorer.models.hydra import ARCHITECTURES, HydraHeads
 
     model = tiny_model(cls)
     model.tokenizer = TinyTokenizer()
     model.eos_ids = frozenset(eos_ids)
     config = HeadsConfig(
-        kind="own", num_heads=num_heads, num_blocks=1, hidden_size=32, vocab_size=VOCAB
+        architecture=architecture,
+        kind="own",
+        num_heads=num_heads,
+        num_blocks=1,
+        hidden_size=32,
+        vocab_size=VOCAB,
     )
-    heads = MedusaHeads.create(config, model.lm_head_weight())
-    return Explorer(model, heads, "tiny", tree or chain(2))
+    heads = ARCHITECTURES[architecture].create(config, model.lm_head_weight())
+    if isinstance(heads, HydraHeads):
+        heads.use_embeddings(model.embeddings)
+        torch.nn.init.normal_(heads.path_weight, std=0.05)
+    return Explorer(model, {architecture: HeadSet(heads, "tiny", {128: tree or chain(2)})})

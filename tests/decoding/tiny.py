@@ -19,6 +19,7 @@ from transformers import (
 from explorer.decoding.selfcheck import check_model
 from explorer.models.base import BaseModel
 from explorer.models.heads import HeadsConfig, MedusaHeads
+from explorer.models.hydra import HydraHeads
 from explorer.models.loader import choose_attention, make_lm_head
 
 VOCAB = 96
@@ -87,4 +88,23 @@ def random_heads(model: BaseModel, num_heads: int = 4, seed: int = 0) -> MedusaH
     heads = MedusaHeads.create(config, model.lm_head_weight())
     with torch.no_grad():
         heads.block_weight.normal_(0, 0.2)
+    return heads.eval().requires_grad_(False)
+
+
+def random_hydra(model: BaseModel, num_heads: int = 4, seed: int = 0) -> HydraHeads:
+    """Hydra heads of the kind own with random residual blocks and path weights."""
+    torch.manual_seed(seed)
+    config = HeadsConfig(
+        architecture="hydra",
+        kind="own",
+        num_heads=num_heads,
+        num_blocks=2,
+        hidden_size=model.hidden_size,
+        vocab_size=model.vocab_size,
+    )
+    heads = HydraHeads.create(config, model.lm_head_weight())
+    heads.use_embeddings(model.embeddings)
+    with torch.no_grad():
+        heads.block_weight.normal_(0, 0.2)
+        heads.path_weight.normal_(0, 0.2)
     return heads.eval().requires_grad_(False)

@@ -39,21 +39,22 @@ def test_public_heads_stand_on_the_model_they_were_trained_for():
 def test_default_options_name_the_default_model_and_its_heads():
     options = model_options()
     assert options.model_source == DEFAULT.model
-    assert options.heads_source == str(ROOT / "assets/heads/default")
+    assert options.heads_sources == [str(ROOT / "assets/heads/default")]
     assert options.chosen_preset is DEFAULT
 
 
 def test_a_model_of_ones_own_has_no_heads_unless_given():
     options = model_options(model="owner/repo")
     assert options.model_source == "owner/repo"
-    assert options.heads_source is None
+    assert options.heads_sources == []
     assert options.chosen_preset is None
-    assert model_options(model="owner/repo", heads="x/y").heads_source == "x/y"
+    assert model_options(model="owner/repo", heads="x/y").heads_sources == ["x/y"]
 
 
 def test_heads_can_be_left_out_or_replaced():
-    assert model_options(heads="none").heads_source is None
-    assert model_options(preset="zephyr-7b-beta", heads="a/b").heads_source == "a/b"
+    assert model_options(heads="none").heads_sources == []
+    assert model_options(heads="a/b, c").heads_sources == ["a/b", "c"]
+    assert model_options(preset="zephyr-7b-beta", heads="a/b").heads_sources == ["a/b"]
     assert model_options(heads="none").chosen_preset is DEFAULT
 
 

@@ -1,0 +1,115 @@
+"""Dynamic trees: each step keeps the nodes that the heads find likeliest just then.
+
+A fixed tree spends its nodes where the heads are right on average. EAGLE-2 (Li et al. 2024, arXiv
+2406.16858) lets the drafter's own probabilities decide instead: a node's joint probability is the
+product of the probabilities along its path, and the N nodes with the highest are verified. They
+always form a tree, since no node is likelier than its parent.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from explorer.decoding.loop import Context, Draft, Stopwatch
+from explorer.decoding.medusa import TOP
+from explorer.decoding.tree import DynamicTree, RankPath, Tree
+from explorer.models.heads import MedusaHeads
+from explorer.models.hydra import HydraHeads
+
+BEAM = 8  # nodes of a depth that Hydra heads go on from
+
+
+class DynamicMedusaDrafter:
+    """The N likeliest rank paths of Medusa heads, whose guesses do not depend on the path."""
+
+    def __init__(self, heads: MedusaHeads, tree: DynamicTree) -> None:
+        self.heads = heads
+        self.tree = tree
+
+    def draft(self, context: Context, clock: Stopwatch) -> Draft:
+        """This step's tree, no deeper than the text may grow."""
+        ids, probs = (t[0].cpu() for t in self.heads.propose(context.hidden, TOP))  # [K, top]
+        clock.lap("heads")
+        paths = likeliest_paths(probs[: context.max_depth].tolist(), self.tree.nodes)
+        tree = Tree(tuple(paths), self.tree.name)
+        head, rank = tree.depths[1:] - 1, tree.ranks[1:]
+        tokens = torch.cat([torch.tensor([context.root]), ids[head, rank]])
+        return Draft(tree, tokens, torch.cat([torch.ones(1), probs[head, rank]]), (ids, probs))
+
+
+def likeliest_paths(probs: Sequence[Sequence[float]], nodes: int) -> list[RankPath]:
+    """The `nodes` rank paths of highest joint probability, likeliest first.
+
+    probs[d][r]: probability of rank r at depth d + 1, falling with r.
+    """
+    if not probs:
+        return []
+    heap, chosen = [(-probs[0][0], (0,))], []
+    while heap and len(chosen) < nodes:
+        joint, path = heapq.heappop(heap)
+        chosen.append(path)
+        depth, rank = len(path), path[-1]
+        here = probs[depth - 1]
+        if rank + 1 < len(here) and here[rank] > 0:
+            sibling = joint / here[rank] * here[rank + 1]
+            heapq.heappush(heap, (sibling, (*path[:-1], rank + 1)))
+        if depth < len(probs):
+            heapq.heappush(heap, (joint * probs[depth][0], (*path, 0)))
+    return chosen
+
+
+@dataclass(frozen=True)
+class _Guess:
+    """A node that was guessed: its rank path, tokens from the root to it, and probabilities."""
+
+    path: RankPath
+    tokens: tuple[int, ...]
+    prob: float
+    joint: float
+
+
+class DynamicHydraDrafter:
+    """The N likeliest nodes among those that Hydra heads reach from the best of every depth."""
+
+    def __init__(self, heads: HydraHeads, tree: DynamicTree) -> None:
+        self.heads = heads
+        self.tree = tree
+
+    def draft(self, context: Context, clock: Stopwatch) -> Draft:
+        """This step's tree, no deeper than the text may grow."""
+        frontier = [_Guess((), (context.root,), 1.0, 1.0)]
+        guesses, offered = [], {}
+        for _ in range(min(self.heads.config.num_heads, context.max_depth)):
+            paths = torch.tensor([guess.tokens for guess in frontier])
+            ids, probs = (t.cpu() for t in self.heads.propose_next(context.hidden, paths, TOP))
+            offered |= {guess.path: (ids[i], probs[i]) for i, guess in enumerate(frontier)}
+            level = _continued(frontier, ids.tolist(), probs.tolist())
+            guesses += level
+            frontier = heapq.nlargest(BEAM, level, key=lambda guess: guess.joint)
+        clock.lap("heads")
+        # Parents come before their children, so of equal joints the parent is kept.
+        kept = sorted(guesses, key=lambda guess: -guess.joint)[: self.tree.nodes]
+        tree = Tree(tuple(guess.path for guess in kept), self.tree.name)
+        by_path = {guess.path: guess for guess in kept}
+        nodes = [by_path[path] for path in tree.paths]
+        tokens = torch.tensor([context.root, *(guess.tokens[-1] for guess in nodes)])
+        rows = {(): 0} | {path: row for row, path in enumerate(tree.paths, start=1)}
+        below = {rows[path]: tops for path, tops in offered.items() if path in rows}
+        return Draft(
+            tree, tokens, torch.tensor([1.0, *(guess.prob for guess in nodes)]), below=below
+        )
+
+
+def _continued(
+    frontier: list[_Guess], ids: list[list[int]], probs: list[list[float]]
+) -> list[_Guess]:
+    """Every guess of the frontier with every prediction behind it: ids, probs [m][top]."""
+    return [
+        _Guess((*guess.path, rank), (*guess.tokens, token), prob, guess.joint * prob)
+        for guess, tokens, chances in zip(frontier, ids, probs, strict=True)
+        for rank, (token, prob) in enumerate(zip(tokens, chances, strict=True))
+    ]

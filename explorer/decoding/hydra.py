@@ -1,0 +1,81 @@
+"""Hydra (Ankner et al. 2024, arXiv 2402.05109): Medusa whose heads see the path they continue.
+
+The node at rank path (r₁, …, r_d) holds the rank-r_d prediction of head d, given the tokens from
+the root down to the node's parent. So the tree is filled depth by depth, one pass of head d over
+all nodes that have children there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+
+from explorer.decoding.loop import Context, Draft, Stopwatch
+from explorer.decoding.medusa import TOP, cut
+from explorer.decoding.tree import Tree, require_fit
+from explorer.models.hydra import HydraHeads
+
+
+class HydraDrafter:
+    """Fills the same tree from the heads at every step.
+
+    Raises ExplorerError if the tree is deeper than the heads or wider than their vocabulary.
+    """
+
+    def __init__(self, heads: HydraHeads, tree: Tree) -> None:
+        self.heads = heads
+        self.tree = tree
+        self.top = max(TOP, tree.width)
+        require_fit(tree, heads.config.num_heads, heads.config.output_size)
+
+    def draft(self, context: Context, clock: Stopwatch) -> Draft:
+        """The tree, cut where the text must end, with the heads' tokens at its nodes."""
+        tree = cut(self.tree, context.max_depth)
+        tokens = torch.full((tree.n,), context.root)
+        probs, below = torch.ones(tree.n), {}
+        for level in levels(tree):
+            ids, guessed = self.heads.propose_next(context.hidden, tokens[level.paths], self.top)
+            ids, guessed = ids.cpu(), guessed.cpu()  # [m, top]
+            tokens[level.children] = ids[level.parent, level.rank]
+            probs[level.children] = guessed[level.parent, level.rank]
+            below |= {row: (ids[i], guessed[i]) for i, row in enumerate(level.rows)}
+        clock.lap("heads")
+        return Draft(tree, tokens, probs, below=below)
+
+
+@dataclass(frozen=True)
+class Level:
+    """The nodes of one depth that have children, and these children.
+
+    rows      row of each of the m parents
+    paths     [m, depth + 1] rows from the root down to each parent
+    children  [c] rows of all their children
+    parent    [c] index among the m parents; rank [c] of the child among its parent's predictions
+    """
+
+    rows: list[int]
+    paths: torch.Tensor
+    children: torch.Tensor
+    parent: torch.Tensor
+    rank: torch.Tensor
+
+
+@lru_cache(maxsize=256)
+def levels(tree: Tree) -> tuple[Level, ...]:
+    """What has to be drafted, depth by depth."""
+    found = []
+    for depth in range(tree.depth):
+        rows = [row for row in range(tree.n) if tree.depths[row] == depth and tree.children[row]]
+        children = [child for row in rows for child in tree.children[row]]
+        found.append(
+            Level(
+                rows=rows,
+                paths=torch.tensor([tree.path_to(row) for row in rows]),
+                children=torch.tensor(children),
+                parent=torch.tensor([i for i, row in enumerate(rows) for _ in tree.children[row]]),
+                rank=tree.ranks[children],
+            )
+        )
+    return tuple(found)

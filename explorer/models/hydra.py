@@ -1,0 +1,99 @@
+"""Hydra heads: Medusa heads that also see the tokens on their path (Ankner et al. 2024).
+
+A Medusa head guesses token t+1+k without knowing which tokens come before it. Head k of Hydra is
+also given their embeddings e, from the root t+1 to t+k, so its guesses fit what they follow:
+
+    x_k = h + SiLU(W_k·h + Σ_{j ≤ k} P_kj·e_{t+j} + b_k)
+
+with further residual blocks as in Medusa. The price is that drafting goes depth by depth.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from explorer.errors import ExplorerError
+from explorer.models.heads import HeadsConfig, MedusaHeads
+
+
+class HydraHeads(MedusaHeads):
+    """MedusaHeads with `path_weight` [K(K+1)/2, H, H]: P_11, P_21, P_22, P_31, …
+
+    The embeddings [V, H] are the base model's, kept by reference (`use_embeddings`) and read at
+    unit root mean square, since models differ in how large theirs are.
+    """
+
+    sees_path = True
+
+    def __init__(self, config: HeadsConfig) -> None:
+        """Zero blocks and an empty projection; see `create`."""
+        if config.num_blocks == 0:
+            raise ExplorerError("Hydra heads see their path in a residual block: use one or more.")
+        super().__init__(config)
+        K, H = config.num_heads, config.hidden_size
+        self.path_weight = nn.Parameter(torch.zeros(K * (K + 1) // 2, H, H))
+        self.register_buffer("embeddings", None, persistent=False)
+        self.embedding_scale = 1.0
+
+    def use_embeddings(self, weight: Tensor) -> None:
+        """Look tokens up in the base model's input embeddings [V, H], kept by reference."""
+        expected = (self.config.vocab_size, self.config.hidden_size)
+        if tuple(weight.shape) != expected:
+            raise ExplorerError(
+                f"These heads need embeddings of shape {list(expected)}, but this base model has "
+                f"{list(weight.shape)}: load heads that were made for this base model."
+            )
+        self.embeddings = weight.detach()
+        # A sample will do, and the same rows always give the same scale.
+        sample = self.embeddings[:: max(1, len(weight) // 4096)].float()
+        self.embedding_scale = 1.0 / max(sample.square().mean().sqrt().item(), 1e-6)
+
+    def _embed(self, tokens: Tensor) -> Tensor:
+        if self.embeddings is None:
+            raise ExplorerError(
+                "Hydra heads read the base model's embeddings: load them together with it."
+            )
+        found = self.embeddings[tokens.to(self.embeddings.device)].to(self.block_weight)
+        return found * self.embedding_scale
+
+    def _path_weights(self, head: int) -> Tensor:
+        """P of head `head` (0-based) as one matrix [H, (head + 1)·H]."""
+        first = head * (head + 1) // 2
+        return self.path_weight[first : first + head + 1].transpose(0, 1).flatten(1)
+
+    def features(self, hidden: Tensor, path: Tensor | None = None) -> Tensor:
+        """[m, H] and the tokens that follow, int64 [m, K] -> [K, m, H]; see MedusaHeads."""
+        hidden, seen = hidden.to(self.block_weight), self._embed(path).flatten(1)  # [m, K·H]
+        H = hidden.shape[1]
+        first = [
+            F.linear(hidden, self.block_weight[k, 0], self.block_bias[k, 0])
+            + F.linear(seen[:, : (k + 1) * H], self._path_weights(k))
+            for k in range(self.config.num_heads)
+        ]
+        return self._blocks(hidden + F.silu(torch.stack(first)), first=1)
+
+    @torch.inference_mode()
+    def propose_next(self, hidden: Tensor, path: Tensor, top: int) -> tuple[Tensor, Tensor]:
+        """What follows each of m paths of equal length d, guessed by head d.
+
+        hidden [1, H] of the position before the root; path int64 [m, d], the root first. Returns
+        full-vocabulary ids int64 and probabilities float32, [m, top] each, best first.
+        """
+        k, hidden = path.shape[1] - 1, hidden.to(self.block_weight)
+        first = F.linear(hidden, self.block_weight[k, 0], self.block_bias[k, 0])  # [1, H]
+        seen = F.linear(self._embed(path).flatten(1), self._path_weights(k))  # [m, H]
+        x = hidden + F.silu(first + seen)
+        for b in range(1, self.config.num_blocks):
+            x = x + F.silu(F.linear(x, self.block_weight[k, b], self.block_bias[k, b]))
+        projection = self.projection[k] if self.config.kind == "own" else self.projection
+        return self.best(F.linear(x, projection), top)
+
+
+ARCHITECTURES: dict[str, type[MedusaHeads]] = {"medusa": MedusaHeads, "hydra": HydraHeads}
+
+
+def new_heads(config: HeadsConfig) -> MedusaHeads:
+    """Heads of the configured architecture, not initialised yet."""
+    return ARCHITECTURES[config.architecture](config)

@@ -1,0 +1,157 @@
+"""Hydra fills a tree depth by depth, and dynamic trees take the likeliest nodes."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from explorer.config import decode_settings
+from explorer.decoding.dynamic import (
+    DynamicHydraDrafter,
+    DynamicMedusaDrafter,
+    likeliest_paths,
+)
+from explorer.decoding.hydra import HydraDrafter, levels
+from explorer.decoding.loop import Context, Stopwatch
+from explorer.decoding.plain import PlainDrafter
+from explorer.decoding.tree import DynamicTree, Tree, cartesian, chain, parse_tree
+from explorer.errors import ExplorerError
+from explorer.tracing.events import TraceBuilder
+from tests.analysis.tiny_model import tiny_explorer
+from tests.decoding.test_lossless import steps_of, text_of
+from tests.decoding.tiny import random_heads, random_hydra, tiny_model
+
+
+@pytest.fixture(scope="module")
+def llama():
+    model = tiny_model("llama")
+    return model, text_of(steps_of(model, PlainDrafter()))
+
+
+def context_of(model, max_depth=9) -> Context:
+    hidden = torch.randn(1, model.hidden_size, generator=torch.Generator().manual_seed(3))
+    return Context(root=7, hidden=hidden, text=[1, 2, 7], max_depth=max_depth)
+
+
+def test_every_node_is_guessed_from_its_own_path(llama):
+    model, _ = llama
+    heads, context = random_hydra(model), context_of(model)
+    draft = HydraDrafter(heads, cartesian([3, 2, 2])).draft(context, Stopwatch(model))
+    for row in range(1, draft.tree.n):
+        *ancestors, node = draft.tree.path_to(row)
+        path = draft.tokens[ancestors]
+        # All heads at once, as in training: head d of the path so far.
+        padded = torch.cat([path, torch.zeros(4 - len(path), dtype=torch.long)])
+        ids, probs = heads.propose(context.hidden, 16, padded[None])
+        rank = int(draft.tree.ranks[node])
+        assert draft.tokens[node] == ids[0, len(path) - 1, rank]
+        torch.testing.assert_close(draft.probs[node], probs[0, len(path) - 1, rank])
+
+
+def test_the_path_changes_the_guess(llama):
+    model, _ = llama
+    draft = HydraDrafter(random_hydra(model), cartesian([8, 1])).draft(
+        context_of(model), Stopwatch(model)
+    )
+    assert len(set(draft.tokens[9:].tolist())) > 1  # Medusa would put one token under all eight
+
+
+def test_levels_list_every_node_once():
+    tree = Tree(((0,), (1,), (0, 0), (0, 2), (1, 1), (0, 2, 0)))
+    children = [row for level in levels(tree) for row in level.children.tolist()]
+    assert sorted(children) == list(range(1, tree.n))
+
+
+@pytest.mark.parametrize("tree", [chain(1), chain(4), cartesian([4, 3, 2]), DynamicTree(9)])
+def test_greedy_hydra_equals_plain(llama, tree):
+    model, plain = llama
+    kind = DynamicHydraDrafter if isinstance(tree, DynamicTree) else HydraDrafter
+    steps = steps_of(model, kind(random_hydra(model), tree))
+    assert text_of(steps) == plain
+
+
+@pytest.mark.parametrize("nodes", [1, 7, 40])
+def test_greedy_dynamic_medusa_equals_plain(llama, nodes):
+    model, plain = llama
+    steps = steps_of(model, DynamicMedusaDrafter(random_heads(model), DynamicTree(nodes)))
+    assert text_of(steps) == plain
+    assert len({step.draft.tree.paths for step in steps}) > 1 or nodes == 1
+    assert all(len(step.draft.tree.paths) <= nodes for step in steps)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.lists(st.floats(0, 1), min_size=3, max_size=3).map(lambda p: sorted(p, reverse=True)),
+        min_size=1,
+        max_size=3,
+    ),
+    st.integers(1, 45),
+)
+def test_likeliest_paths_are_the_best_of_all(probs, nodes):
+    joint = {}
+    for depth in range(1, len(probs) + 1):
+        for path in itertools.product(range(3), repeat=depth):
+            joint[path] = 1.0
+            for level, rank in enumerate(path):
+                joint[path] *= probs[level][rank]
+    found = likeliest_paths(probs, nodes)
+    assert len(set(found)) == len(found) <= nodes
+    best = sorted(joint.values(), reverse=True)[: len(found)]
+    assert sum(joint[path] for path in found) == pytest.approx(sum(best))
+    assert all(path[:-1] in {(), *found} for path in found)
+
+
+def test_a_dynamic_hydra_tree_keeps_the_likeliest_of_what_it_looked_at(llama):
+    model, _ = llama
+    heads = random_hydra(model)
+    drafter = DynamicHydraDrafter(heads, DynamicTree(12))
+    draft = drafter.draft(context_of(model), Stopwatch(model))
+    fixed = HydraDrafter(heads, draft.tree).draft(context_of(model), Stopwatch(model))
+    assert torch.equal(draft.tokens, fixed.tokens)
+    torch.testing.assert_close(draft.probs, fixed.probs)
+    assert draft.tree.n == 13
+
+
+def test_trees_are_cut_where_the_text_must_end(llama):
+    model, _ = llama
+    context, clock = context_of(model, max_depth=1), Stopwatch(model)
+    assert HydraDrafter(random_hydra(model), chain(4)).draft(context, clock).tree.depth == 1
+    drafter = DynamicHydraDrafter(random_hydra(model), DynamicTree(9))
+    assert drafter.draft(context, clock).tree.depth == 1
+    drafter = DynamicMedusaDrafter(random_heads(model), DynamicTree(9))
+    assert drafter.draft(context, clock).tree.depth == 1
+
+
+def test_a_dynamic_tree_is_written_as_a_number_of_nodes():
+    assert parse_tree("dynamic:16") == DynamicTree(16)
+    for bad in ("dynamic:0", "dynamic:513", "dynamic:x", "dynamic:"):
+        with pytest.raises(ExplorerError):
+            parse_tree(bad)
+
+
+@pytest.mark.parametrize("tree", ["auto", "cartesian:2,2", "dynamic:6"])
+def test_a_hydra_trace_tells_what_every_row_was_offered(tree):
+    lab, builder = tiny_explorer(architecture="hydra"), TraceBuilder()
+    run = decode_settings(method="hydra", tree=tree, max_new_tokens=30)
+    for event in lab.decode("some prompt", run):
+        builder.add(event)
+    trace = builder.trace()
+    assert json.loads(trace.model_dump_json())["header"]["num_heads"] == 3
+    for step in trace.steps:
+        parents = trace.trees[step.tree].parents
+        for row in range(1, len(step.token_ids)):
+            offered = step.draft_top[parents[row]]
+            rank = trace.trees[step.tree].paths[row - 1][-1]
+            if rank < len(offered.ids):
+                assert offered.ids[rank] == step.token_ids[row]
+                assert offered.probs[rank] == step.draft_probs[row]
+    told = sorted(position.index for step in trace.steps for position in step.positions)
+    first = len(trace.header.prompt_ids) - 1
+    assert told == list(range(first, first + len(told)))
+    assert len(told) >= 29
