@@ -1,6 +1,7 @@
 """Self-distilled conversations: reading, filtering, splitting, counting tokens.
 
-A data file holds one JSON object a line, `{"prompt": [ids], "response": [ids]}`, plain or gzip.
+A data file holds one JSON object a line, `{"prompt": [ids], "response": [ids]}`, plain or gzip;
+its first line may say what made it (`training/generate.py`).
 The replies were written by the base model itself, so the text follows the distribution that the
 heads must predict (Medusa paper, section 2.3.2, "self-distillation").
 """
@@ -20,6 +21,8 @@ import torch
 
 from explorer.errors import ExplorerError
 
+MADE_BY = '{"made_by"'  # how a first line begins that says where the text comes from
+
 
 @dataclass(frozen=True)
 class Conversation:
@@ -36,13 +39,26 @@ class Conversation:
 
 def read_conversations(path: str | Path, vocab_size: int) -> list[Conversation]:
     """Every conversation of the file at `path`, checked against the model's vocabulary."""
-    path = Path(path)
-    conversations = []
+    conversations = [
+        _parse_line(line, path, number, vocab_size)
+        for number, line in enumerate(read_lines(path), start=1)
+        if line.strip() and not (number == 1 and line.startswith(MADE_BY))
+    ]
+    if not conversations:
+        raise ExplorerError(
+            f"The training data at {path} holds no conversation: "
+            'give lines of {"prompt": [token ids], "response": [token ids]}.'
+        )
+    return conversations
+
+
+def read_lines(path: str | Path) -> list[str]:
+    """The lines of a JSON-lines file, plain or gzip. Raises ExplorerError if it cannot be read."""
     try:
-        raw = path.read_bytes()
+        raw = Path(path).read_bytes()
         if raw[:2] == b"\x1f\x8b":
             raw = gzip.decompress(raw)
-        lines = raw.decode("utf-8").splitlines()
+        return raw.decode("utf-8").splitlines()
     except FileNotFoundError:
         raise ExplorerError(f"There is no training data at {path}: check the path.") from None
     except (OSError, EOFError, UnicodeDecodeError, gzip.zlib.error) as error:
@@ -50,15 +66,6 @@ def read_conversations(path: str | Path, vocab_size: int) -> list[Conversation]:
             f"The training data at {path} cannot be read ({type(error).__name__}: {error}): "
             "give a JSON-lines file, plain or gzip."
         ) from error
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            conversations.append(_parse_line(line, path, number, vocab_size))
-    if not conversations:
-        raise ExplorerError(
-            f"The training data at {path} holds no conversation: "
-            'give lines of {"prompt": [token ids], "response": [token ids]}.'
-        )
-    return conversations
 
 
 def _parse_line(line: str, path: Path, number: int, vocab_size: int) -> Conversation:
@@ -145,6 +152,22 @@ def pick_draft_vocabulary(
         if token not in known:
             chosen.append(token)
     return torch.tensor(sorted(chosen), dtype=torch.long), coverage_of(chosen, conversations)
+
+
+def vocabulary_size(conversations: Iterable[Conversation], share: float, most: int) -> int:
+    """How many of the most frequent tokens hold `share` of the reply tokens, `most` at most.
+
+    A share of 0 asks for no coverage and gives `most`.
+    """
+    if share == 0:
+        return most
+    counts = Counter(token for c in conversations for token in c.response)
+    held, wanted = 0, share * counts.total()
+    for size, (_, times) in enumerate(counts.most_common(), start=1):
+        held += times
+        if held >= wanted:
+            return max(2, min(size, most))
+    return most
 
 
 def coverage_of(tokens: Iterable[int], conversations: Iterable[Conversation]) -> float:

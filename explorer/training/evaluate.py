@@ -25,7 +25,8 @@ def head_accuracy(
     asked = torch.zeros(num_heads)
     for part in rows.split(batch_size):
         targets, valid = targets_of(cache, part, num_heads)
-        ids, _ = heads.propose(cache.hidden[part].to(device), max(RANKS))
+        path = following(cache, part, num_heads).to(device)
+        ids, _ = heads.propose(cache.hidden[part].to(device), max(RANKS), path)
         right = (ids.cpu() == targets[..., None]) & valid[..., None]
         hits += torch.stack([right[..., :r].any(-1).sum(0) for r in RANKS])
         asked += valid.sum(0)
@@ -41,3 +42,12 @@ def targets_of(cache: HiddenCache, rows: Tensor, num_heads: int) -> tuple[Tensor
     places = rows[:, None] + torch.arange(1, num_heads + 1)
     valid = places < cache.row_ends[rows][:, None]
     return cache.tokens[places.where(valid, rows[:, None])], valid
+
+
+def following(cache: HiddenCache, rows: Tensor, num_heads: int) -> Tensor:
+    """The tokens after each row that heads on their path see, int64 [n, K], the root first.
+
+    Past the end of the reply they repeat its last token: no head has a target there.
+    """
+    places = rows[:, None] + torch.arange(num_heads)
+    return cache.tokens[torch.minimum(places, cache.row_ends[rows][:, None] - 1)]

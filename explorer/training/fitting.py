@@ -1,4 +1,4 @@
-"""The loop that `train joint` and `train draft` share: epochs, updates, and going on after a kill.
+"""The loop that all training shares: epochs, updates, and going on after a kill.
 
 Whatever depends on chance is drawn from the seed and the number of the epoch or update, so a run
 that goes on from its checkpoint ends exactly where an unbroken run ends.
@@ -23,7 +23,6 @@ from torch import Tensor
 from explorer.errors import ExplorerError
 from explorer.training.data import Conversation, fingerprint
 from explorer.training.distil import epoch_batches
-from explorer.training.medusa1 import warmup_cosine
 
 Progress = Callable[[dict[str, Any]], None]
 CHECKPOINT = "unfinished.pt"
@@ -43,6 +42,9 @@ class FitOptions(BaseModel):
     least_distinct: float = Field(default=0.5, ge=0, le=1)
     max_tokens: int = Field(default=1024, ge=2, description="longest conversation kept whole")
     seed: int = 0
+    patience: int = Field(
+        default=0, ge=0, description="stop after so many epochs without a better score; 0: never"
+    )
     save_every: int = Field(default=50, ge=1, description="updates between two checkpoints")
     cache_folder: Path = Path("cache")
 
@@ -73,7 +75,10 @@ class Task(Protocol):
         """The trained tensors by name, as they are now."""
 
     def save(self, epoch: int, history: list[dict[str, Any]]) -> dict[str, Any]:
-        """Measure and store the result of an epoch; returns its figures."""
+        """Measure and store the result of an epoch; returns its figures.
+
+        `history` ends with the epoch's losses. The figure "score" is what `patience` looks at.
+        """
 
 
 def fit(
@@ -89,7 +94,7 @@ def fit(
     is gone on from. Raises ExplorerError for a loss that is no number, a checkpoint of another
     run, and a full disk; what was saved before stays.
     """
-    optimizer = torch.optim.AdamW(task.groups(), weight_decay=options.weight_decay)
+    optimizer = torch.optim.AdamW(task.groups(), weight_decay=options.weight_decay, fused=True)
     rates = [group["lr"] for group in optimizer.param_groups]
     checkpoint = _Checkpoint(options.out / CHECKPOINT, key, task, optimizer)
     done, history, sums = checkpoint.read()
@@ -113,8 +118,28 @@ def fit(
         sums = {}
         checkpoint.write(done, history, sums)
         progress({"phase": "epoch", "epochs": options.epochs, **history[-1]})
+        if is_stale(history, options.patience):
+            break
     checkpoint.path.unlink(missing_ok=True)
     return history
+
+
+def is_stale(history: Sequence[dict[str, Any]], patience: int) -> bool:
+    """Whether the best score is `patience` epochs old, so that going on is of no use."""
+    scores = [record.get("score", 0.0) for record in history]
+    return patience > 0 and len(scores) - 1 - scores.index(max(scores)) >= patience
+
+
+def warmup_cosine(updates: int, warmup: float) -> Callable[[int], float]:
+    """Learning-rate factor of each update: a linear rise, then half a cosine down to zero."""
+    rise = max(1, round(updates * warmup))
+
+    def factor(update: int) -> float:
+        if update < rise:
+            return (update + 1) / rise
+        return 0.5 * (1 + math.cos(math.pi * (update - rise) / max(1, updates - rise)))
+
+    return factor
 
 
 def _update(

@@ -3,14 +3,13 @@
     loss = sum over heads k of decay^k · cross-entropy(head k at position t, token t+1+k)
 
 with decay 0.8. The targets may be mixed with the base model's own distribution at the position
-before the token, which tells the heads which other tokens would nearly have come.
+before the token, which tells the heads which other tokens would nearly have come. Hydra heads are
+trained alike, each given the right tokens before its target.
 """
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -19,6 +18,7 @@ from torch import Tensor
 from explorer.errors import ExplorerError
 from explorer.models.checkpoints import load_heads
 from explorer.models.heads import HeadsConfig, MedusaHeads
+from explorer.models.hydra import ARCHITECTURES, HydraHeads, new_heads
 from explorer.training.data import (
     Conversation,
     coverage_of,
@@ -26,25 +26,25 @@ from explorer.training.data import (
     pick_draft_vocabulary,
     read_conversations,
     split_holdout,
+    vocabulary_size,
 )
-from explorer.training.evaluate import head_accuracy
-from explorer.training.hidden_cache import HiddenCache, hidden_cache
+from explorer.training.evaluate import following, head_accuracy
+from explorer.training.fitting import Progress, fit
+from explorer.training.hidden_cache import hidden_cache
 from explorer.training.loss import sparse_cross_entropy
 from explorer.training.options import TrainOptions, TrainResult
 from explorer.training.targets import Targets, build_targets
-
-Progress = Callable[[dict[str, Any]], None]
 
 
 def train_heads(
     model: Any, options: TrainOptions, progress: Progress = lambda _: None
 ) -> TrainResult:
-    """Train, measure and save Medusa heads for `model`.
+    """Train, measure and save Medusa or Hydra heads for `model`.
 
     progress is called with dicts that hold "phase" ("hidden states", "training", "epoch") and its
-    figures. After every epoch the heads are in `options.out`, so that a run that dies later keeps
-    them. Raises ExplorerError for data that does not fit the model and for a loss that is no
-    number.
+    figures. The best heads so far are in `options.out`, and a run that was killed goes on where it
+    stopped when it is started again. Raises ExplorerError for data that does not fit the model and
+    for a loss that is no number.
     """
     began = time.perf_counter()
     if options.kind == "shared" and options.num_blocks == 0:
@@ -52,8 +52,7 @@ def train_heads(
             "Heads that share the LM head and have no residual block hold nothing to train: "
             "choose at least one block or another kind."
         )
-    vocab_size = model.lm_head_weight().shape[0]
-    conversations, train, held = split_data(options, vocab_size)
+    conversations, train, held = split_data(options, model.lm_head_weight().shape[0])
     heads, coverage, past = _starting_heads(model, options, [conversations[i] for i in train])
     cache = hidden_cache(model, conversations, options.cache_folder, progress)
     train_rows, held_rows = cache.rows_of(train), cache.rows_of(held)
@@ -69,17 +68,18 @@ def train_heads(
         **_recipe(options),
         **past,
     }
-    run = _Run(options, heads, cache, build_targets(model, heads, cache, options.soft_share))
-    accuracy = run.fit(train_rows, held_rows, facts, progress)
-    seconds = round(time.perf_counter() - began, 1)
+    targets = build_targets(model, heads, cache, options.soft_share)
+    task = _HeadsTask(options, heads, targets, train_rows, held_rows, facts)
+    key = options.key(model, conversations)
+    history = fit(task, options, [1] * len(train_rows), key, progress)
     return TrainResult(
         out=options.out,
-        accuracy=accuracy,
+        accuracy=max(history, key=lambda epoch: epoch["score"])["accuracy"],
         coverage=coverage,
         train_tokens=len(train_rows),
         holdout_tokens=len(held_rows),
-        seconds=seconds,
-        history=run.history,
+        seconds=round(time.perf_counter() - began, 1),
+        history=history,
     )
 
 
@@ -96,8 +96,9 @@ def split_data(
 
 def _recipe(options: TrainOptions) -> dict[str, Any]:
     """The settings that shape the result, without the paths of one machine."""
-    elsewhere = {"data", "out", "start_from", "cache_folder", "kind", "num_heads", "num_blocks"}
-    return options.model_dump(mode="json", exclude=elsewhere | {"draft_vocab_size"})
+    of_the_heads = {"architecture", "kind", "num_heads", "num_blocks", "draft_vocab_size"}
+    recipe = options.recipe()
+    return {k: v for k, v in recipe.items() if k not in of_the_heads | {"projection_from"}}
 
 
 def _usable(conversations: list[Conversation], options: TrainOptions) -> list[Conversation]:
@@ -116,38 +117,90 @@ def _starting_heads(
     model: Any, options: TrainOptions, conversations: list[Conversation]
 ) -> tuple[MedusaHeads, float, dict[str, Any]]:
     """Heads in float32 on the model's device, the vocabulary's coverage, and their past."""
-    weight = model.lm_head_weight()
-    vocab_size, hidden_size = weight.shape
+    past: dict[str, Any] = {}
     if options.start_from is not None:
-        return _earlier_heads(weight, model.device, options, conversations)
-    token_map, coverage, size = None, 1.0, None
-    if options.kind == "draft_vocab":
-        size = min(options.draft_vocab_size, vocab_size)
-        token_map, coverage = pick_draft_vocabulary(conversations, size, vocab_size)
+        heads = _loaded(model, options.start_from)
+        past = {"started_from": _checked_past(heads, options)}
+    else:
+        heads = _new_heads(model, options, conversations)
+    if isinstance(heads, HydraHeads):
+        heads.use_embeddings(model.embeddings)
+    for name, parameter in heads.named_parameters():
+        parameter.requires_grad_(name != "projection" or not heads.config.projection_from)
+    known = None if heads.token_map is None else heads.token_map.tolist()
+    coverage = 1.0 if known is None else coverage_of(known, conversations)
+    return heads, coverage, past
+
+
+def _new_heads(model: Any, options: TrainOptions, conversations: list[Conversation]) -> MedusaHeads:
+    weight = model.lm_head_weight()
     config = HeadsConfig(
+        architecture=options.architecture,
         kind=options.kind,
         num_heads=options.num_heads,
         num_blocks=options.num_blocks,
-        hidden_size=hidden_size,
-        vocab_size=vocab_size,
-        draft_vocab_size=size,
+        hidden_size=weight.shape[1],
+        vocab_size=weight.shape[0],
+        draft_vocab_size=2 if options.kind == "draft_vocab" else None,
         base_model=model.name,
     )
-    return MedusaHeads.create(config, weight, token_map).to(model.device), coverage, {}
+    if options.projection_from is not None:
+        return _with_projection_of(_lender(model, options), options.projection_from.name, config)
+    token_map = None
+    if options.kind == "draft_vocab":
+        size = min(options.draft_vocab_size, config.vocab_size)
+        size = vocabulary_size(conversations, options.coverage, size)
+        token_map, _ = pick_draft_vocabulary(conversations, size, config.vocab_size)
+        config = config.model_copy(update={"draft_vocab_size": len(token_map)})
+    return ARCHITECTURES[options.architecture].create(config, weight, token_map).to(model.device)
 
 
-def _earlier_heads(
-    weight: Tensor, device: torch.device, options: TrainOptions, conversations: list[Conversation]
-) -> tuple[MedusaHeads, float, dict[str, Any]]:
-    vocab_size, hidden_size = weight.shape
-    heads = load_heads(
-        options.start_from,
-        device=device,
+def _lender(model: Any, options: TrainOptions) -> MedusaHeads:
+    """The heads that lend their projection; a checkpoint names them by their folder alone."""
+    folder = options.projection_from.resolve()
+    if folder.parent != options.out.resolve().parent:
+        raise ExplorerError(
+            f"The heads in {folder} lend their projection, so both must lie in one folder: "
+            f"choose a place beside them, such as {folder.parent / options.out.name}."
+        )
+    lender = _loaded(model, folder)
+    if lender.config.kind == "shared" or lender.config.projection_from:
+        raise ExplorerError(
+            f"The heads in {folder} have no projection of their own to lend: name other heads, or "
+            "leave --projection-from away."
+        )
+    return lender
+
+
+def _with_projection_of(lender: MedusaHeads, name: str, config: HeadsConfig) -> MedusaHeads:
+    config = config.model_copy(
+        update={
+            "kind": lender.config.kind,
+            "draft_vocab_size": lender.config.draft_vocab_size,
+            "projection_from": name,
+        }
+    )
+    heads = new_heads(config).to(lender.block_weight.device)
+    heads.projection = lender.projection
+    if lender.token_map is not None:
+        heads.set_token_map(lender.token_map)
+    return heads
+
+
+def _loaded(model: Any, folder: Any) -> MedusaHeads:
+    weight = model.lm_head_weight()
+    return load_heads(
+        folder,
+        device=model.device,
         dtype=torch.float32,
         lm_head_weight=weight,
-        hidden_size=hidden_size,
-        vocab_size=vocab_size,
+        hidden_size=weight.shape[1],
+        vocab_size=weight.shape[0],
     )
+
+
+def _checked_past(heads: MedusaHeads, options: TrainOptions) -> dict[str, Any]:
+    """How the heads were trained before, if what was held out then is held out now."""
     past = heads.config.training
     for name in ("seed", "holdout", "max_tokens", "least_distinct"):
         if name in past and past[name] != getattr(options, name):
@@ -155,135 +208,74 @@ def _earlier_heads(
                 f"The heads in {options.start_from} were trained with {name} {past[name]}, so "
                 "text held out now may be text they have seen: use the same value."
             )
-    for parameter in heads.parameters():
-        parameter.requires_grad_()
-    known = None if heads.token_map is None else heads.token_map.tolist()
-    coverage = 1.0 if known is None else coverage_of(known, conversations)
-    return heads, coverage, {"started_from": past}
+    return past
 
 
-class _Run:
-    """One pass of the optimiser over the data, several epochs long."""
+class _HeadsTask:
+    """The heads' loss and accuracy, for the loop in `fitting`."""
 
     def __init__(
-        self, options: TrainOptions, heads: MedusaHeads, cache: HiddenCache, targets: Targets
+        self,
+        options: TrainOptions,
+        heads: MedusaHeads,
+        targets: Targets,
+        train_rows: Tensor,
+        held_rows: Tensor,
+        facts: dict[str, Any],
     ) -> None:
-        self.options, self.heads, self.cache, self.targets = options, heads, cache, targets
-        self.device = heads.block_weight.device
-        self.history: list[dict[str, Any]] = []
-        self.decay = torch.tensor(
-            [options.head_decay**k for k in range(1, heads.config.num_heads + 1)],
-            device=self.device,
-        )
+        self.options, self.heads, self.targets, self.facts = options, heads, targets, facts
+        self.train_rows, self.held_rows = train_rows, held_rows
+        self.cache, self.device = targets.cache, heads.block_weight.device
+        decay = [options.head_decay**k for k in range(1, heads.config.num_heads + 1)]
+        self.decay = torch.tensor(decay, device=self.device)
 
-    def fit(
-        self, train_rows: Tensor, held_rows: Tensor, facts: dict[str, Any], progress: Progress
-    ) -> dict[str, list[float]]:
-        options = self.options
-        batches = math.ceil(len(train_rows) / options.batch_size)
-        optimizer = torch.optim.AdamW(
-            [p for p in self.heads.parameters() if p.numel()],
-            lr=options.lr,
-            weight_decay=options.weight_decay,
-            fused=True,
-        )
-        schedule = torch.optim.lr_scheduler.LambdaLR(
-            optimizer, warmup_cosine(options.epochs * batches, options.warmup)
-        )
-        with torch.random.fork_rng(devices=[] if self.device.type == "cpu" else [self.device]):
-            torch.manual_seed(options.seed)
-            for epoch in range(1, options.epochs + 1):
-                order = train_rows[torch.randperm(len(train_rows))]
-                loss = self._epoch(epoch, order, optimizer, schedule, progress)
-                accuracy = self._save(held_rows, {**facts, "epochs_done": epoch}, loss)
-                progress({"phase": "epoch", **self.history[-1], "epochs": options.epochs})
-        return accuracy
+    def groups(self) -> list[dict[str, Any]]:
+        """See Task: everything that is trained, at one learning rate."""
+        return [{"params": list(self.trained().values()), "lr": self.options.lr}]
 
-    def _epoch(
-        self, epoch: int, order: Tensor, optimizer: Any, schedule: Any, progress: Progress
-    ) -> float:
-        batches = order.split(self.options.batch_size)
-        began, total, since = time.perf_counter(), torch.zeros(()), 0
-        for number, rows in enumerate(batches, start=1):
-            loss = self._loss(rows)
-            optimizer.zero_grad(set_to_none=True)
-            loss.backward()
-            norm = torch.nn.utils.clip_grad_norm_(
-                self.heads.parameters(), self.options.max_grad_norm
-            )
-            self._check_finite(loss, norm, epoch, number)
-            optimizer.step()
-            schedule.step()
-            total, since = total + loss.detach().cpu(), since + 1
-            if number % 20 == 0 or number == len(batches):
-                progress(
-                    {
-                        "phase": "training",
-                        "epoch": epoch,
-                        "epochs": self.options.epochs,
-                        "done": number,
-                        "total": len(batches),
-                        "loss": round((total / since).item(), 4),
-                        "seconds": round(time.perf_counter() - began, 1),
-                    }
-                )
-        return (total / since).item()
+    def trained(self) -> dict[str, Tensor]:
+        """See Task."""
+        named = self.heads.named_parameters()
+        return {name: p for name, p in named if p.numel() and p.requires_grad}
 
-    def _loss(self, rows: Tensor) -> Tensor:
-        """Cross-entropy of one batch, summed over the heads with their weights."""
+    def loss(self, batch: list[int], done: float) -> tuple[Tensor, dict[str, float]]:
+        """See Task: cross-entropy of some positions, summed over the heads with their weights."""
+        rows = self.train_rows[torch.tensor(batch)]
+        num_heads = len(self.decay)
         hidden = self.cache.hidden[rows].to(self.device).float()
-        ids, weights = (x.to(self.device) for x in self.targets.of(rows, len(self.decay)))
+        path = following(self.cache, rows, num_heads).to(self.device)
+        ids, weights = (x.to(self.device) for x in self.targets.of(rows, num_heads))
         # Mean over each head's targets, then the heads' weights.
         mass = weights.sum((-1, -2), keepdim=True).clamp(min=1e-6)
         weights = weights / mass * self.decay[:, None, None]
         dropout, projection = torch.nn.functional.dropout, self.heads.projection
         with torch.autocast(self.device.type, torch.bfloat16):
-            features = self.heads.features(dropout(hidden, self.options.dropout))
+            features = self.heads.features(dropout(hidden, self.options.dropout), path)
         features = dropout(features, self.options.dropout)
         if self.heads.config.kind == "own":
             parts = zip(features, projection, ids, weights, strict=True)
-            return sum(sparse_cross_entropy(*part) for part in parts)
-        return sparse_cross_entropy(
-            features.flatten(0, 1), projection, ids.flatten(0, 1), weights.flatten(0, 1)
-        )
+            return sum(sparse_cross_entropy(*part) for part in parts), {}
+        flat = features.flatten(0, 1), projection, ids.flatten(0, 1), weights.flatten(0, 1)
+        return sparse_cross_entropy(*flat), {}
 
-    def _check_finite(self, loss: Tensor, norm: Tensor, epoch: int, number: int) -> None:
-        if torch.isfinite(loss) and torch.isfinite(norm):
-            return
-        kept = f"the heads of epoch {epoch - 1} are kept in {self.options.out}"
-        raise ExplorerError(
-            f"The loss is no longer a number (epoch {epoch}, batch {number}): train again with a "
-            f"lower learning rate than {self.options.lr:g}; "
-            + (kept if epoch > 1 else "nothing was saved yet")
-            + "."
-        )
+    def save(self, epoch: int, history: list[dict[str, Any]]) -> dict[str, Any]:
+        """See Task: measure the heads as they would be stored, and store them if they are best."""
+        stored = self._stored()
+        accuracy = head_accuracy(stored, self.cache, self.held_rows)
+        figures = {"accuracy": accuracy, "score": round(sum(accuracy["top1"]), 4)}
+        if figures["score"] >= max((record.get("score", 0.0) for record in history), default=0.0):
+            told = [*history[:-1], {**history[-1], **figures}]
+            stored.config.accuracy = {"text": "held-out self-distilled replies", **accuracy}
+            stored.config.training = {**self.facts, "epochs_done": epoch, "history": told}
+            stored.save(self.options.out)
+        return figures
 
-    def _save(
-        self, held_rows: Tensor, facts: dict[str, Any], loss: float
-    ) -> dict[str, list[float]]:
-        """Store the heads as they are now, measured as they are stored."""
-        stored = MedusaHeads(self.heads.config.model_copy()).to(self.device)
+    def _stored(self) -> MedusaHeads:
+        stored = new_heads(self.heads.config.model_copy()).to(self.device)
         if self.heads.config.kind == "shared":
             stored.use_lm_head(self.heads.projection)
         stored.load_state_dict(self.heads.state_dict())
         stored = stored.to(getattr(torch, self.options.storage_dtype)).eval()
-        accuracy = head_accuracy(stored, self.cache, held_rows)
-        self.history.append(
-            {"epoch": facts["epochs_done"], "loss": round(loss, 4), "accuracy": accuracy}
-        )
-        stored.config.accuracy = {"text": "held-out self-distilled replies", **accuracy}
-        stored.config.training = {**facts, "history": self.history}
-        stored.save(self.options.out)
-        return accuracy
-
-
-def warmup_cosine(updates: int, warmup: float) -> Callable[[int], float]:
-    """Learning-rate factor of each update: a linear rise, then half a cosine down to zero."""
-    rise = max(1, round(updates * warmup))
-
-    def factor(update: int) -> float:
-        if update < rise:
-            return (update + 1) / rise
-        return 0.5 * (1 + math.cos(math.pi * (update - rise) / max(1, updates - rise)))
-
-    return factor
+        if isinstance(stored, HydraHeads):
+            stored.use_embeddings(self.heads.embeddings)
+        return stored

@@ -2,15 +2,17 @@ import json
 
 import pytest
 import torch
+from safetensors import safe_open
 
 from explorer.errors import ExplorerError
 from explorer.models.checkpoints import load_heads
 from explorer.training.evaluate import head_accuracy
+from explorer.training.fitting import warmup_cosine
 from explorer.training.hidden_cache import HiddenCache
-from explorer.training.medusa1 import train_heads, warmup_cosine
+from explorer.training.medusa1 import train_heads
 from explorer.training.options import TrainOptions
 from tests.models.test_heads import make
-from tests.training.tiny import VOCAB, TinyBase, counting_text, write_lines
+from tests.training.tiny import VOCAB, TinyBase, branching_text, counting_text, write_lines
 
 
 def options(tmp_path, **changes) -> TrainOptions:
@@ -34,6 +36,11 @@ def options(tmp_path, **changes) -> TrainOptions:
     return TrainOptions(**{**fields, **changes})
 
 
+def safetensors_names(folder) -> set[str]:
+    with safe_open(folder / "model.safetensors", framework="pt") as file:
+        return set(file.keys())
+
+
 @pytest.mark.parametrize(
     ("kind", "num_blocks"),
     [("own", 1), ("shared", 2), ("draft_vocab", 1), ("draft_vocab", 0), ("draft_vocab", 2)],
@@ -52,8 +59,64 @@ def test_heads_learn_a_grammar(tmp_path, kind, num_blocks):
         result.out, lm_head_weight=model.lm_head_weight(), hidden_size=32, vocab_size=VOCAB
     )
     assert heads.config.accuracy["top1"] == result.accuracy["top1"]
-    assert heads.config.training["epochs_done"] == 8
+    scores = [epoch["score"] for epoch in result.history]
+    assert scores[heads.config.training["epochs_done"] - 1] == max(scores)  # the best are kept
     assert str(tmp_path) not in (result.out / "config.json").read_text()
+
+
+@pytest.mark.parametrize(("kind", "num_blocks"), [("own", 1), ("draft_vocab", 2)])
+def test_hydra_heads_learn_more_than_the_hidden_state_tells(tmp_path, kind, num_blocks):
+    """Where the reply branches, only heads that see the branch know what follows."""
+    write_lines(tmp_path / "text.jsonl.gz", branching_text(120))
+    settings = {"kind": kind, "num_blocks": num_blocks, "epochs": 12}
+    blind = train_heads(TinyBase(), options(tmp_path, **settings, out=tmp_path / "medusa"))
+    seeing = train_heads(
+        TinyBase(), options(tmp_path, **settings, architecture="hydra", out=tmp_path / "hydra")
+    )
+    # Two of three tokens follow from the one before; the hidden state tells a third at most.
+    assert all(share > 0.5 for share in seeing.accuracy["top1"])
+    assert all(share < 0.45 for share in blind.accuracy["top1"])
+
+
+def test_hydra_heads_may_use_the_projection_of_medusa_heads(tmp_path):
+    medusa = train_heads(TinyBase(), options(tmp_path, epochs=2, out=tmp_path / "medusa"))
+    changes = {"architecture": "hydra", "projection_from": medusa.out, "epochs": 2}
+    hydra = train_heads(TinyBase(), options(tmp_path, **changes, out=tmp_path / "hydra"))
+    lender, model = load_heads(medusa.out), TinyBase()
+    heads = load_heads(hydra.out, embeddings=model.embeddings)
+    assert torch.equal(heads.projection, lender.projection)
+    assert torch.equal(heads.token_map, lender.token_map)
+    assert "projection" not in safetensors_names(hydra.out)
+    with pytest.raises(ExplorerError, match="must lie in one folder"):
+        train_heads(model, options(tmp_path, **changes, out=tmp_path / "else" / "where"))
+
+
+def test_a_killed_run_ends_as_an_unbroken_one(tmp_path):
+    whole = train_heads(TinyBase(), options(tmp_path, epochs=4, dropout=0.1, out=tmp_path / "a"))
+
+    def kill(event):
+        if event["phase"] == "epoch" and event["epoch"] == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_heads(TinyBase(), options(tmp_path, epochs=4, dropout=0.1, out=tmp_path / "b"), kill)
+    told = []
+    settings = options(tmp_path, epochs=4, dropout=0.1, out=tmp_path / "b")
+    resumed = train_heads(TinyBase(), settings, told.append)
+    assert any(event["phase"] == "resumed" for event in told)
+    assert resumed.history == whole.history
+    assert torch.equal(load_heads(whole.out).block_weight, load_heads(resumed.out).block_weight)
+
+
+def test_training_stops_when_nothing_improves(tmp_path):
+    result = train_heads(TinyBase(), options(tmp_path, epochs=40, lr=1e-12, patience=2))
+    assert len(result.history) == 3
+
+
+def test_the_vocabulary_follows_from_the_coverage(tmp_path):
+    result = train_heads(TinyBase(), options(tmp_path, epochs=1, coverage=0.5))
+    assert 0.5 <= result.coverage < 0.6
+    assert load_heads(result.out).config.draft_vocab_size < 50
 
 
 def test_same_seed_same_heads(tmp_path):
@@ -130,7 +193,7 @@ def test_nan_loss_keeps_the_last_epoch(tmp_path):
             with open(path, "r+b") as file:
                 file.write(b"\xff\x7f" * (size // 2))  # bfloat16 NaN
 
-    with pytest.raises(ExplorerError, match=r"lower learning rate.*epoch 1 are kept"):
+    with pytest.raises(ExplorerError, match="lower learning rate.*what was saved before is kept"):
         train_heads(model, options(tmp_path), spoil)
     assert load_heads(tmp_path / "heads").config.training["epochs_done"] == 1
 

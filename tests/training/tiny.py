@@ -46,6 +46,10 @@ class TinyBase:
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
         return self.network.lm_head(hidden).float()
 
+    @property
+    def embeddings(self) -> torch.Tensor:
+        return self.network.get_input_embeddings().weight
+
     def lm_head_weight(self) -> torch.Tensor:
         return self.network.lm_head.weight.detach()
 
@@ -58,6 +62,17 @@ def counting_text(conversations: int = 60, seed: int = 0) -> list[dict]:
         start = rng.randrange(50)
         reply = [(start + i) % 50 for i in range(rng.randrange(10, 30))]
         lines.append({"prompt": [60, 50 + number % 10, (start - 1) % 50], "response": reply})
+    return lines
+
+
+def branching_text(conversations: int = 60, seed: int = 0) -> list[dict]:
+    """Threes that count upwards from a start that nothing foretells."""
+    rng = random.Random(seed)
+    lines = []
+    for number in range(conversations):
+        starts = [rng.randrange(50) for _ in range(8)]
+        reply = [(start + i) % 50 for start in starts for i in range(3)]
+        lines.append({"prompt": [60, 50 + number % 10, number % 50], "response": reply})
     return lines
 
 

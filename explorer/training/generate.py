@@ -1,0 +1,317 @@
+"""Self-distilled text: the base model answers prompts, and its replies train the heads.
+
+Medusa paper, section 2.3.2. Prompts come from a file, or from the model itself: behind the chat
+template's beginning of a user turn it writes what a user might ask.
+
+Every conversation has its own random numbers, fixed by the seed and its number, and is written
+down when it ends. A run that was killed goes on where it stopped: no conversation is lost or made
+twice.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import BaseModel as Schema
+from pydantic import Field
+
+from explorer.decoding.sampling import distribution
+from explorer.errors import ExplorerError
+from explorer.models.base import BaseModel
+from explorer.models.chat import encode_prompt
+from explorer.training.data import distinct_share, read_lines
+from explorer.training.slots import Sequence, decode_together
+
+Progress = Callable[[dict[str, Any]], None]
+MARK = "\N{OBJECT REPLACEMENT CHARACTER}"
+INVENTED_TOKENS = 160  # the longest prompt that the model may invent
+LOOP_WINDOW = 96  # tokens that are looked at while a reply is being written
+LOOP_CHECK = 32  # tokens between two looks
+SAVE_EVERY = 20.0  # seconds
+
+
+class DataOptions(Schema):
+    """What to write. Prompts come from `prompts`, then `invented` more from the model itself."""
+
+    out: Path
+    prompts: Path | None = Field(default=None, description='a file of {"prompt": "…"} lines')
+    invented: int = Field(default=0, ge=0, description="prompts that the model makes up itself")
+    max_new_tokens: int = Field(default=256, ge=2, le=8192, description="longest reply")
+    sampled_share: float = Field(
+        default=0.0, ge=0, le=1, description="share of replies drawn at `temperature`, not greedy"
+    )
+    temperature: float = Field(default=0.7, gt=0, le=10)
+    top_p: float = Field(default=0.95, gt=0, le=1)
+    least_distinct: float = Field(
+        default=0.5, ge=0, le=1, description="least share of distinct 4-grams: below it, a loop"
+    )
+    batch_size: int = Field(default=48, ge=1, le=1024)
+    seed: int = Field(default=0, ge=0, lt=2**31)
+
+
+class DataResult(Schema):
+    """What was written. `dropped` counts loops, empty replies and repeated prompts."""
+
+    out: Path
+    conversations: int
+    dropped: int
+    reply_tokens: int
+    seconds: float
+
+
+class _Sampling(Schema):
+    """What `distribution` wants to know."""
+
+    temperature: float
+    top_p: float
+    top_k: int = 0
+    seed: int = 0
+
+
+class _Writer(Sequence):
+    """One text that is being written: a prompt to invent, or the reply to a prompt."""
+
+    def __init__(self, number: int, ids: list[int], limit: int, sampling: _Sampling) -> None:
+        super().__init__(ids, limit)
+        self.number, self.sampling = number, sampling
+        self.generator = torch.Generator().manual_seed(sampling.seed)
+        self.looped = False
+
+    def choose(self, logits: torch.Tensor, likeliest: int) -> int:
+        """See Sequence."""
+        if self.sampling.temperature == 0:
+            return likeliest
+        probs = distribution(logits[None], self.sampling)[0]
+        return int(torch.multinomial(probs, 1, generator=self.generator))
+
+    def is_lost(self) -> bool:
+        """Whether the text has fallen into a loop, so that writing on is of no use."""
+        if len(self.new) % LOOP_CHECK == 0 and len(self.new) >= LOOP_WINDOW:
+            self.looped = distinct_share(self.new[-LOOP_WINDOW:]) < 0.25
+        return self.looped
+
+
+def generate_data(
+    model: BaseModel, options: DataOptions, progress: Progress = lambda _: None
+) -> DataResult:
+    """Write self-distilled conversations to `options.out`, a gzip JSON-lines file.
+
+    Its first line says which model, backend and settings made it; the others are {"id",
+    "prompt", "response", "temperature"} with token ids. Raises ExplorerError for unusable prompts,
+    a model without chat template that shall invent prompts, and a file that cannot be written.
+    """
+    began = time.perf_counter()
+    asked = _read_prompts(options.prompts)
+    if not asked and not options.invented:
+        raise ExplorerError("There is nothing to write: give --prompts FILE or --invented N.")
+    journal = _Journal(options, {"model": model.name, "backend": model.backend})
+    work = _Work(model, options, asked, journal)
+    total, tokens = len(asked) + options.invented, 0
+    already = len(journal.done)
+    for text in decode_together(model, work.next_text, options.batch_size):
+        tokens += len(text.new)
+        work.finished(text)
+        seconds = time.perf_counter() - began
+        made = len(journal.done) - already
+        progress(
+            {
+                "phase": "writing",
+                "done": len(journal.done),
+                "total": total,
+                "tokens_per_second": round(tokens / seconds, 1),
+                "seconds_left": round(seconds / made * (total - len(journal.done)))
+                if made
+                else None,
+            }
+        )
+    return journal.close(time.perf_counter() - began)
+
+
+class _Work:
+    """Which texts are still to be written, in which order."""
+
+    def __init__(
+        self, model: BaseModel, options: DataOptions, asked: list[str], journal: _Journal
+    ) -> None:
+        self.model, self.options, self.journal = model, options, journal
+        # Texts of like length side by side: a pass reads as many cached positions for every text
+        # as the longest one has.
+        order = sorted(range(len(asked)), key=lambda number: len(asked[number]))
+        order += range(len(asked), len(asked) + options.invented)
+        self.numbers = deque(number for number in order if number not in journal.done)
+        self.asked = asked
+        self.replies: deque[_Writer] = deque()
+        self.opening = _user_opening(model) if options.invented else []
+
+    def next_text(self) -> _Writer | None:
+        """The next text to write, if there is one: replies to invented prompts come first."""
+        while not self.replies and self.numbers:
+            number = self.numbers.popleft()
+            if number >= len(self.asked):
+                sampling = _Sampling(temperature=1.0, top_p=0.95, seed=self._seed(number, 1))
+                return _Writer(number, self.opening, INVENTED_TOKENS, sampling)
+            self._queue_reply(number, self.asked[number])
+        return self.replies.popleft() if self.replies else None
+
+    def finished(self, text: _Writer) -> None:
+        """Write a reply down, or queue the reply to a prompt that is now there."""
+        if text.ids is self.opening:
+            prompt = self.model.tokenizer.decode(text.new, skip_special_tokens=True).strip()
+            self._queue_reply(text.number, prompt)
+            return
+        kept = len(text.new) >= 2 and not text.looped
+        kept = kept and distinct_share(text.new) >= self.options.least_distinct
+        record = {
+            "prompt": text.ids,
+            "response": text.new,
+            "temperature": text.sampling.temperature,
+        }
+        self.journal.add(text.number, record if kept else {"dropped": "loop or empty"})
+
+    def _queue_reply(self, number: int, prompt: str) -> None:
+        """Queue the reply to a prompt, or note in the journal that the prompt is of no use."""
+        try:
+            ids = encode_prompt(self.model.tokenizer, prompt)
+        except ExplorerError:
+            ids = []
+        limit = min(self.options.max_new_tokens, self.model.context_length - len(ids))
+        if not ids or limit < 2 or not self.journal.is_new(ids):
+            self.journal.add(number, {"dropped": "empty, too long or repeated prompt"})
+            return
+        warm = random.Random(self._seed(number, 2)).random() < self.options.sampled_share
+        temperature = self.options.temperature if warm else 0.0
+        sampling = _Sampling(
+            temperature=temperature, top_p=self.options.top_p, seed=self._seed(number, 3)
+        )
+        self.replies.append(_Writer(number, ids, limit, sampling))
+
+    def _seed(self, number: int, purpose: int) -> int:
+        return (self.options.seed * 1_000_003 + number) * 4 + purpose
+
+
+class _Journal:
+    """Finished conversations, kept in a file beside the result until all are there."""
+
+    def __init__(self, options: DataOptions, made_by: dict[str, str]) -> None:
+        self.out = options.out
+        self.path = options.out.with_name(options.out.name + ".part")
+        settings = options.model_dump(mode="json", exclude={"out", "batch_size"})
+        settings["prompts"] = options.prompts and options.prompts.name
+        self.header = {"made_by": {**made_by, **settings}}
+        self.done: dict[int, dict] = {}
+        self.prompts: set[tuple[int, ...]] = set()
+        self._read()
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = open(self.path, "a", encoding="utf-8")  # noqa: SIM115 - closed in close()
+            if self._file.tell() == 0:
+                self._write(self.header)
+        except OSError as error:
+            raise self._unwritable(error) from error
+        self._saved = time.monotonic()
+
+    def is_new(self, prompt: list[int]) -> bool:
+        """Whether no conversation has this prompt yet; it counts as taken from now on."""
+        known = tuple(prompt) in self.prompts
+        self.prompts.add(tuple(prompt))
+        return not known
+
+    def add(self, number: int, record: dict) -> None:
+        """Note how conversation `number` ended."""
+        self.done[number] = record
+        self._write({"id": number, **record})
+
+    def close(self, seconds: float) -> DataResult:
+        """Put everything into the final file, in order, and remove the journal."""
+        kept = [{"id": i, **self.done[i]} for i in sorted(self.done) if "response" in self.done[i]]
+        if not kept:
+            raise ExplorerError(
+                "No usable reply came out (all were empty or loops): give other prompts."
+            )
+        lines = [json.dumps(record, separators=(",", ":")) for record in [self.header, *kept]]
+        try:
+            self._file.close()
+            part = self.out.with_name(self.out.name + ".new")
+            part.write_bytes(gzip.compress("\n".join([*lines, ""]).encode(), mtime=0))
+            part.replace(self.out)
+            self.path.unlink()
+        except OSError as error:
+            raise self._unwritable(error) from error
+        return DataResult(
+            out=self.out,
+            conversations=len(kept),
+            dropped=len(self.done) - len(kept),
+            reply_tokens=sum(len(record["response"]) for record in kept),
+            seconds=round(seconds, 1),
+        )
+
+    def _read(self) -> None:
+        """Take over what an earlier run has finished; a line that was cut off does not count."""
+        if not self.path.exists():
+            return
+        whole = [x for x in self.path.read_text("utf-8").splitlines(True) if x.endswith("\n")]
+        if not whole:
+            self.path.unlink()
+            return
+        header, *records = map(json.loads, whole)
+        if header != self.header:
+            raise ExplorerError(
+                f"{self.path} was begun by another model or with other settings: give the same "
+                "ones to go on, or delete it to start afresh."
+            )
+        self.path.write_text("".join(whole), "utf-8")
+        for record in records:
+            number = record.pop("id")
+            self.done[number] = record
+            if "prompt" in record:
+                self.prompts.add(tuple(record["prompt"]))
+
+    def _write(self, record: dict) -> None:
+        try:
+            self._file.write(json.dumps(record, separators=(",", ":")) + "\n")
+            if time.monotonic() - getattr(self, "_saved", 0.0) > SAVE_EVERY:
+                self._file.flush()
+                self._saved = time.monotonic()
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: OSError) -> ExplorerError:
+        return ExplorerError(
+            f"{self.out} cannot be written ({error.strerror or error}): free some disk space or "
+            "choose another place; the conversations finished before are kept."
+        )
+
+
+def _read_prompts(path: Path | None) -> list[str]:
+    if path is None:
+        return []
+    prompts = []
+    for number, line in enumerate(read_lines(path), start=1):
+        try:
+            prompts.append(json.loads(line)["prompt"])
+            if not isinstance(prompts[-1], str):
+                raise TypeError
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise ExplorerError(
+                f'Line {number} of {path} holds no prompt: each line must be {{"prompt": "…"}}.'
+            ) from None
+    return prompts
+
+
+def _user_opening(model: BaseModel) -> list[int]:
+    """Token ids up to where a user's words begin in the chat template."""
+    tokenizer = model.tokenizer
+    if not getattr(tokenizer, "chat_template", None):
+        raise ExplorerError(
+            "This model has no chat template, so it cannot invent prompts: give --prompts FILE."
+        )
+    text = tokenizer.apply_chat_template([{"role": "user", "content": MARK}], tokenize=False)
+    return tokenizer(text.partition(MARK)[0], add_special_tokens=False)["input_ids"]

@@ -1,0 +1,168 @@
+"""Self-distilled text: batched, resumable, without loops."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+import torch
+
+from explorer.decoding.acceptance import Greedy
+from explorer.decoding.loop import StepResult, decode
+from explorer.decoding.plain import PlainDrafter
+from explorer.errors import ExplorerError
+from explorer.training.data import distinct_share, read_conversations
+from explorer.training.generate import DataOptions, generate_data
+from explorer.training.slots import Sequence, decode_together
+from tests.analysis.tiny_model import TinyTokenizer
+from tests.decoding.tiny import tiny_model
+
+
+class ChattyTokenizer(TinyTokenizer):
+    """Users begin with `<` and end with `>`."""
+
+    chat_template = "yes"
+
+    def apply_chat_template(self, messages, tokenize=False, add_generation_prompt=False):
+        return f"<{messages[0]['content']}>"
+
+    def __call__(self, text, add_special_tokens=True):
+        return super().__call__(text)
+
+    def decode(self, ids, skip_special_tokens=False):
+        return "".join(chr(97 + token % 26) for token in ids)
+
+
+@pytest.fixture
+def model():
+    model = tiny_model("llama")
+    model.tokenizer = ChattyTokenizer()
+    model.eos_ids = frozenset({3, 11, 40})
+    return model
+
+
+def options(tmp_path, **changes) -> DataOptions:
+    prompts = tmp_path / "prompts.jsonl"
+    if not prompts.exists():
+        lines = [json.dumps({"prompt": f"ask {'x' * (i % 7)} {i}"}) for i in range(30)]
+        prompts.write_text("\n".join(lines), "utf-8")
+    fields = {"out": tmp_path / "text.jsonl.gz", "prompts": prompts, "max_new_tokens": 24}
+    return DataOptions(**{**fields, "batch_size": 7, "least_distinct": 0.0, **changes})
+
+
+def records(path) -> tuple[dict, list[dict]]:
+    header, *lines = map(json.loads, gzip.decompress(path.read_bytes()).splitlines())
+    return header["made_by"], lines
+
+
+def test_texts_side_by_side_are_what_each_would_be_alone(model):
+    prompts = [[5 + i] * (1 + i % 5) + [i] for i in range(20)]
+    waiting = [Sequence(ids, 6 + i % 9) for i, ids in enumerate(prompts)]
+    together = {
+        tuple(text.ids): text.new
+        for text in decode_together(model, lambda: waiting.pop(0) if waiting else None, 4)
+    }
+    assert len(together) == 20
+    for i, ids in enumerate(prompts):
+        items = list(decode(model, PlainDrafter(), Greedy(), ids, 6 + i % 9))
+        alone = [t for item in items if isinstance(item, StepResult) for t in item.emitted]
+        assert together[tuple(ids)] == alone
+
+
+def test_replies_to_a_file_of_prompts(model, tmp_path):
+    result = generate_data(model, options(tmp_path))
+    made_by, lines = records(result.out)
+    assert made_by["model"] == model.name
+    assert made_by["seed"] == 0
+    assert result.conversations == len(lines)
+    assert result.dropped == 30 - len(lines)
+    assert [line["id"] for line in lines] == sorted(line["id"] for line in lines)
+    assert len({tuple(line["prompt"]) for line in lines}) == len(lines)
+    texts = read_conversations(result.out, model.vocab_size)
+    assert [list(c.response) for c in texts] == [line["response"] for line in lines]
+    assert result.reply_tokens == sum(len(c.response) for c in texts)
+
+
+def test_the_model_may_invent_the_prompts(model, tmp_path):
+    told = []
+    result = generate_data(model, options(tmp_path, prompts=None, invented=25), told.append)
+    _, lines = records(result.out)
+    assert 5 < len(lines) <= 25
+    assert len({tuple(line["prompt"]) for line in lines}) == len(lines)
+    assert told[-1]["done"] == told[-1]["total"] == 25
+
+
+def test_a_share_of_the_replies_is_sampled(model, tmp_path):
+    result = generate_data(model, options(tmp_path, sampled_share=0.5))
+    warm = [line["temperature"] for line in records(result.out)[1]]
+    assert 0 < warm.count(0.7) < len(warm)
+    assert set(warm) == {0.0, 0.7}
+
+
+def test_a_killed_run_loses_and_repeats_nothing(model, tmp_path):
+    settings = {"invented": 12, "sampled_share": 0.3}
+    whole = generate_data(model, options(tmp_path, **settings, out=tmp_path / "whole.jsonl.gz"))
+
+    def kill(event):
+        if event["done"] >= 15:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        generate_data(model, options(tmp_path, **settings), kill)
+    part = tmp_path / "text.jsonl.gz.part"
+    with open(part, "a", encoding="utf-8") as file:
+        file.write('{"id": 29, "prompt": [1, 2], "respo')  # as a kill leaves it
+    resumed = generate_data(model, options(tmp_path, **settings))
+    assert records(resumed.out)[1] == records(whole.out)[1]
+    assert not part.exists()
+
+
+def test_a_run_with_other_settings_is_not_mixed_in(model, tmp_path):
+    def kill(event):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        generate_data(model, options(tmp_path), kill)
+    with pytest.raises(ExplorerError, match="other settings"):
+        generate_data(model, options(tmp_path, seed=1))
+
+
+def test_loops_are_dropped(model, tmp_path):
+    result = generate_data(model, options(tmp_path, max_new_tokens=200, least_distinct=0.5))
+    _, lines = records(result.out)
+    assert result.dropped > 0
+    assert all(distinct_share(line["response"]) >= 0.5 for line in lines)
+
+
+@pytest.mark.parametrize("line", ['{"text": "x"}', "no json", '{"prompt": 3}', "[]"])
+def test_a_line_without_a_prompt_is_named(model, tmp_path, line):
+    path = tmp_path / "bad.jsonl"
+    path.write_text('{"prompt": "fine"}\n' + line, "utf-8")
+    with pytest.raises(ExplorerError, match="Line 2"):
+        generate_data(model, options(tmp_path, prompts=path))
+
+
+def test_nothing_to_write_is_said(model, tmp_path):
+    with pytest.raises(ExplorerError, match="nothing to write"):
+        generate_data(model, options(tmp_path, prompts=None))
+
+
+def test_without_a_chat_template_no_prompt_is_invented(model, tmp_path):
+    model.tokenizer = TinyTokenizer()
+    with pytest.raises(ExplorerError, match="no chat template"):
+        generate_data(model, options(tmp_path, prompts=None, invented=3))
+
+
+def test_a_place_that_cannot_be_written_is_one_sentence(model, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ExplorerError, match="cannot be written"):
+        generate_data(model, options(tmp_path, out=tmp_path / "file" / "text.jsonl.gz"))
+
+
+def test_random_state_is_left_alone(model, tmp_path):
+    torch.manual_seed(5)
+    expected = torch.rand(1)
+    torch.manual_seed(5)
+    generate_data(model, options(tmp_path, sampled_share=1.0))
+    assert torch.equal(torch.rand(1), expected)
