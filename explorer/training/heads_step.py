@@ -1,0 +1,54 @@
+"""What training heads is made of, alone (Medusa-1) or with their base model (Medusa-2)."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from explorer.models.heads import MedusaHeads
+from explorer.models.hydra import HydraHeads, new_heads
+from explorer.training.evaluate import following
+from explorer.training.loss import sparse_cross_entropy
+from explorer.training.targets import Targets
+
+
+def heads_loss(
+    heads: MedusaHeads,
+    hidden: Tensor,
+    targets: Targets,
+    rows: Tensor,
+    decay: float,
+    dropout: float = 0.0,
+) -> Tensor:
+    """Σ over heads k of decay^k · the mean cross-entropy of head k (Medusa paper, section 2.2.1).
+
+    hidden [n, H] are the states of the cache rows int64 [n], on the heads' device.
+    """
+    count, device = heads.config.num_heads, hidden.device
+    path = following(targets.cache, rows, count).to(device)
+    ids, weights = (x.to(device) for x in targets.of(rows, count))
+    # Mean over each head's targets, then the heads' weights.
+    mass = weights.sum((-1, -2), keepdim=True).clamp(min=1e-6)
+    share = torch.tensor([decay**k for k in range(1, count + 1)], device=device)
+    weights = weights / mass * share[:, None, None]
+    with torch.autocast(device.type, torch.bfloat16):
+        features = heads.features(F.dropout(hidden.float(), dropout), path)
+    features = F.dropout(features, dropout)
+    if heads.config.kind == "own":
+        parts = zip(features, heads.projection, ids, weights, strict=True)
+        return sum(sparse_cross_entropy(*part) for part in parts)
+    flat = features.flatten(0, 1), heads.projection, ids.flatten(0, 1), weights.flatten(0, 1)
+    return sparse_cross_entropy(*flat)
+
+
+def as_stored(heads: MedusaHeads, dtype: torch.dtype) -> MedusaHeads:
+    """A copy of the heads as a checkpoint will give them back."""
+    stored = new_heads(heads.config.model_copy()).to(heads.block_weight.device)
+    if heads.config.kind == "shared":
+        stored.use_lm_head(heads.projection)
+    stored.load_state_dict(heads.state_dict())
+    stored = stored.to(dtype).eval().requires_grad_(False)
+    if isinstance(stored, HydraHeads):
+        stored.use_embeddings(heads.embeddings)
+    return stored

@@ -1,0 +1,147 @@
+"""What `train joint` trains: an adapter and heads, their loss, and how both are measured."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from explorer.models.adapters import SUBFOLDER, AdapterConfig, lossless_sentence
+from explorer.models.base import BaseModel
+from explorer.models.heads import MedusaHeads
+from explorer.training.data import Conversation
+from explorer.training.distil import distribution_loss, reply_states
+from explorer.training.evaluate import head_accuracy
+from explorer.training.heads_step import as_stored, heads_loss
+from explorer.training.hidden_cache import HiddenCache
+from explorer.training.lora import Lora
+from explorer.training.loss import sparse_cross_entropy
+from explorer.training.targets import Targets
+
+ROWS_AT_A_TIME = 256
+CONVERSATIONS_AT_A_TIME = 8
+
+
+@dataclass
+class JointTask:
+    """The task that `fit` carries out. `cache` holds the untouched model's hidden states."""
+
+    model: BaseModel
+    lora: Lora
+    heads: MedusaHeads
+    options: Any
+    conversations: list[Conversation]
+    train: list[int]
+    held: list[int]
+    cache: HiddenCache
+    targets: Targets
+
+    def groups(self) -> list[dict[str, Any]]:
+        """Heads and adapter, each with its own learning rate."""
+        heads = [p for p in self.heads.parameters() if p.numel()]
+        return [
+            {"params": list(self.lora.parameters().values()), "lr": self.options.lr},
+            {"params": heads, "lr": self.options.heads_lr},
+        ]
+
+    def trained(self) -> dict[str, Tensor]:
+        """The adapter's and the heads' parameters by name."""
+        heads = {f"heads.{name}": p for name, p in self.heads.named_parameters()}
+        return {**self.lora.parameters(), **heads}
+
+    def loss(self, batch: list[int], done: float) -> tuple[Tensor, dict[str, float]]:
+        """L_LM + λ0 · L_heads; `done` is the share of the run that lies behind."""
+        chosen = [self.train[i] for i in batch]
+        rows = self.cache.rows_of(chosen)
+        states = self._states(chosen)
+        language = self._language_loss(states, rows)
+        heads = heads_loss(self.heads, states, self.targets, rows, self.options.head_decay)
+        ramp = min(1.0, done / self.options.ramp) if self.options.ramp else 1.0
+        total = language + self.options.head_weight * ramp * heads
+        return total, {"language_loss": language.item(), "heads_loss": heads.item()}
+
+    def _states(self, chosen: list[int]) -> Tensor:
+        device = self.model.device
+        with self.model.library_attention(), torch.autocast(device.type, torch.bfloat16):
+            return reply_states(self.model.network, [self.conversations[i] for i in chosen], device)
+
+    def _language_loss(self, states: Tensor, rows: Tensor) -> Tensor:
+        weight = self.model.lm_head.weight
+        if self.options.language_loss == "base":
+            return distribution_loss(states, self.cache.hidden[rows].to(states.device), weight)
+        ids = self.cache.tokens[rows].to(states.device)[:, None]
+        return sparse_cross_entropy(states, weight, ids, torch.full(ids.shape, 1 / len(rows)))
+
+    def save(self, epoch: int, history: list[dict[str, Any]]) -> dict[str, Any]:
+        """Measure heads and adapter on the held-out text, and store them."""
+        states = self.held_states()
+        rows = self.cache.rows_of(self.held)
+        lengths = [len(self.conversations[i].response) for i in self.held]
+        starts = torch.tensor([0, *lengths]).cumsum(0)
+        tuned = HiddenCache(states, self.cache.tokens[rows], starts)
+        accuracy = head_accuracy(
+            as_stored(self.heads, torch.bfloat16), tuned, torch.arange(len(rows))
+        )
+        agreement = self._first_choices(states) == self._first_choices(self.cache.hidden[rows])
+        figures = {
+            "accuracy": accuracy,
+            "agreement": round(agreement.float().mean().item(), 4),
+            "perplexity": self.perplexity(states),
+        }
+        self.store([*history[:-1], {**history[-1], **figures}])
+        return figures
+
+    @torch.no_grad()
+    def held_states(self) -> Tensor:
+        """Hidden states bfloat16 [n, H] of the held-out replies, as the layers compute now."""
+        parts = [
+            self._states(self.held[i : i + CONVERSATIONS_AT_A_TIME]).to("cpu", torch.bfloat16)
+            for i in range(0, len(self.held), CONVERSATIONS_AT_A_TIME)
+        ]
+        return torch.cat(parts)
+
+    @torch.no_grad()
+    def perplexity(self, states: Tensor) -> float:
+        """exp of the mean negative log-likelihood of the held-out replies' tokens."""
+        tokens = self.cache.tokens[self.cache.rows_of(self.held)]
+        total = 0.0
+        for part, ids in zip(
+            states.split(ROWS_AT_A_TIME), tokens.split(ROWS_AT_A_TIME), strict=True
+        ):
+            logits = self.model.logits(part.to(self.model.device)).cpu()
+            total += torch.nn.functional.cross_entropy(logits, ids, reduction="sum").item()
+        return round(math.exp(total / len(tokens)), 4)
+
+    def _first_choices(self, states: Tensor) -> Tensor:
+        parts = [
+            self.model.logits(part.to(self.model.device)).argmax(-1).cpu()
+            for part in states.split(ROWS_AT_A_TIME)
+        ]
+        return torch.cat(parts)
+
+    def store(
+        self, history: list[dict[str, Any]], perplexity: dict[str, float] | None = None
+    ) -> None:
+        """Write the adapter and the heads that belong to it. Raises ExplorerError."""
+        training = {
+            "method": "Medusa-2",
+            "backend": self.model.backend,
+            **self.options.recipe(),
+            "history": history,
+        }
+        adapter = AdapterConfig(
+            base_model=self.model.name,
+            lossless=lossless_sentence(self.model.name),
+            four_bit_rounding=self.lora.training_mode == "rounded",
+            perplexity=perplexity or {},
+            training=training,
+        )
+        self.lora.save(self.options.out / SUBFOLDER, adapter)
+        heads = as_stored(self.heads, torch.bfloat16)
+        heads.config.accuracy = {"text": "held-out self-distilled replies"}
+        heads.config.accuracy |= history[-1]["accuracy"]
+        heads.config.training = {**training, "lossless": adapter.lossless, "adapter": SUBFOLDER}
+        heads.save(self.options.out)
