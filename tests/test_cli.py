@@ -180,7 +180,7 @@ def test_run_passes_every_setting_on(fake, capsys):
         "--candidates", "top", "--draft-tokens", "5", "--draft-layers", "4",
         "--lookahead-window", "6", "--lookahead-ngram", "5", "--lookahead-guesses", "7",
         "--lookup-tokens", "8", "--lookup-ngram", "2",
-        "--backend", "fp32", "--device", "cpu", "--heads", "mine",
+        "--backend", "fp32", "--device", "cpu", "--heads", "mine", "--adapter", "tuned",
     )  # fmt: skip
     settings = fake.asked[0][1].model_dump()
     assert settings == {
@@ -192,6 +192,7 @@ def test_run_passes_every_setting_on(fake, capsys):
     }  # fmt: skip
     assert fake.loaded == {
         "preset": "default", "model": None, "heads": "mine", "backend": "fp32", "device": "cpu",
+        "adapter": "tuned",
     }  # fmt: skip
 
 

@@ -45,7 +45,10 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             progress=progress,
             **given_parameters(args),
         )
-    return report.model_dump(mode="json") | {"sentence": report.sentence}
+    return report.model_dump(mode="json") | {
+        "sentence": report.sentence,
+        "tuned": explorer.model.tuned,
+    }
 
 
 def render(result: dict[str, Any]) -> str:
@@ -55,4 +58,5 @@ def render(result: dict[str, Any]) -> str:
         for detail in result["details"]
         if detail["verdict"] != "identical"
     ]
-    return "\n".join([*lines, result["sentence"]])
+    tuned = [f"The model is tuned: {result['tuned']}."] if result["tuned"] else []
+    return "\n".join([*lines, result["sentence"], *tuned])

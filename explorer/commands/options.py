@@ -30,6 +30,11 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         "--model", metavar="ID_OR_PATH", help="a Hub id, a local folder or a GGUF file"
     )
     group.add_argument("--heads", metavar="ID_OR_PATH", help="Medusa heads; 'none' for no heads")
+    group.add_argument(
+        "--adapter",
+        metavar="FOLDER",
+        help="a LoRA adapter of 'train joint' (default: the one with the heads); 'none' for none",
+    )
     group.add_argument("--backend", choices=get_args(Backend), default="auto")
     group.add_argument("--device", choices=get_args(Device), default="auto")
     output = parser.add_argument_group("output")
@@ -47,6 +52,7 @@ def load_explorer(args: argparse.Namespace, console: Console, heads: str | None 
         "heads": heads or args.heads,
         "backend": args.backend,
         "device": args.device,
+        "adapter": args.adapter,
     }
     model_options(**asked)  # a misspelt preset is told at once
     import explorer

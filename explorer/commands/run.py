@@ -83,6 +83,7 @@ def result_of(trace: Trace) -> dict[str, Any]:
         "tokens_per_second": figures.tokens_per_second,
         "prefill_seconds": header.prefill_ms / 1000,
         "model": header.model,
+        "tuned": header.tuned,
         "heads": header.heads,
         "backend": header.backend,
         "device": header.device,
