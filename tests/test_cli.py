@@ -85,7 +85,7 @@ class FakeExplorer:
 
     def __init__(self, plain=TOKENS):
         self.notes = ["A calm note."]
-        self.model = "the model"
+        self.model = SimpleNamespace(tuned="lossless with respect to the tuned model, not to fake")
         self.heads = "the heads"
         self.plain = plain
         self.asked = []
@@ -389,6 +389,7 @@ def test_audit_hands_prompts_over_and_its_report_back(fake, capsys, monkeypatch,
     file = tmp_path / "p.jsonl"
     file.write_text('{"id": "a", "category": "c", "prompt": "One"}\n\n{"prompt": "Two"}\n')
     result, _ = run_json(capsys, "audit", "--prompts", str(file), "--max-new-tokens", "5")
+    assert result["tuned"] == "lossless with respect to the tuned model, not to fake"
     assert {k: result[k] for k in ("prompts", "tokens", "identical", "ties", "divergences")} == {
         "prompts": 2, "tokens": 10, "identical": 1, "ties": 1, "divergences": 0,
     }  # fmt: skip
@@ -507,7 +508,7 @@ def test_train_hands_its_options_over(fake, capsys, monkeypatch, tmp_path):
     ]
     result, err = run_json(capsys, *argv)
     assert result["accuracy"]["top1"] == [0.5, 0.25]
-    assert seen["model"] == "the model"
+    assert "fake" in seen["model"].tuned
     assert seen["options"].num_heads == 2
     assert fake.loaded["heads"] == "none"
     assert "held-out top-1 0.500" in err
@@ -569,7 +570,8 @@ def test_command_modules_are_complete():
     for name in cli.COMMANDS:
         module = cli.command_module(name)
         assert isinstance(module, type(cli)), name
-        for part in ("EXAMPLE", "add_arguments", "execute", "render"):
+        adds = "add_subcommands" if hasattr(module, "SUBCOMMANDS") else "add_arguments"
+        for part in ("EXAMPLE", adds, "execute", "render"):
             assert hasattr(module, part), (name, part)
 
 
@@ -577,6 +579,7 @@ def test_a_person_reads_dashes_where_nothing_was_measured():
     from explorer.commands import race
 
     lane = {"tokens_per_second": None, "tokens_per_step": None, "seconds": 0.0, "new_tokens": 0}
+    lane |= {"speedup": None, "identical": True}
     result = SimpleNamespace(
         lanes={"plain": lane, "medusa": lane},
         identical=True, speedup=None, spread=None, estimate=True, text="",

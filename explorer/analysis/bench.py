@@ -12,17 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from explorer.analysis.assisted_reference import measure_assisted
-from explorer.analysis.bench_report import (
-    PLAIN,
-    BenchReport,
-    MethodFigures,
-    Race,
-    categories,
-    finished_race,
-    geometric_spread,
-    method_figures,
-    verdict_sentence,
-)
+from explorer.analysis.bench_report import PLAIN, BenchReport, verdict_sentence
 from explorer.analysis.cost_curve import WIDTHS, CostCurve, measure_cost_curve
 from explorer.analysis.memory import extra_memory
 from explorer.analysis.method_details import MethodDetails, method_details
@@ -32,6 +22,14 @@ from explorer.analysis.overhead import (
     measure_overhead,
     shares,
     wide_tree,
+)
+from explorer.analysis.races import (
+    MethodFigures,
+    Race,
+    categories,
+    finished_race,
+    geometric_spread,
+    method_figures,
 )
 from explorer.analysis.reference import measure_reference
 from explorer.config import DecodeSettings, decode_settings

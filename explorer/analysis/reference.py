@@ -17,10 +17,12 @@ from pydantic import ConfigDict
 from transformers import GenerationConfig
 from transformers.generation.streamers import BaseStreamer
 
-from explorer.config import decode_settings
+from explorer.config import DecodeSettings, decode_settings
 from explorer.decoding.loop import StepResult
 
 if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
     from explorer import Explorer
     from explorer.models.base import BaseModel
 
@@ -76,7 +78,11 @@ def measure_reference(
 
 def plain(explorer: Explorer, ids: list[int], max_new_tokens: int) -> Run:
     """Our plain decoding, by the clock on the wall."""
-    settings = decode_settings(method="plain", max_new_tokens=max_new_tokens)
+    return ours(explorer, ids, decode_settings(method="plain", max_new_tokens=max_new_tokens))
+
+
+def ours(explorer: Explorer, ids: list[int], settings: DecodeSettings) -> Run:
+    """Our decoding by any method, by the clock on the wall."""
     tokens: list[int] = []
     start = end = 0.0
     for item in explorer.steps(ids, settings):
@@ -90,14 +96,27 @@ def plain(explorer: Explorer, ids: list[int], max_new_tokens: int) -> Run:
 
 def generate(model: BaseModel, ids: list[int], max_new_tokens: int) -> Run:
     """Greedy `generate()` with the library's own attention and cache."""
+    tokens, clock = clocked_generate(model, ids, max_new_tokens)
+    return tokens, clock.seconds
+
+
+def clocked_generate(
+    model: BaseModel,
+    ids: list[int],
+    max_new_tokens: int,
+    assistant: PreTrainedModel | None = None,
+    **options: object,
+) -> tuple[list[int], Clock]:
+    """New tokens of `generate()`, and when they came. `options` join its configuration."""
     prompt = torch.tensor([ids], device=model.device)
-    clock = _Clock(model)
+    clock = Clock(model)
     eos = sorted(model.eos_ids)
     config = GenerationConfig(
         do_sample=False,
         max_new_tokens=max_new_tokens,
         eos_token_id=eos or None,
         pad_token_id=eos[0] if eos else 0,
+        **options,
     )
     # Inference mode is more than most callers grant it, and what our own loop runs in.
     with torch.inference_mode(), model.library_attention():
@@ -106,17 +125,19 @@ def generate(model: BaseModel, ids: list[int], max_new_tokens: int) -> Run:
             attention_mask=torch.ones_like(prompt),
             generation_config=config,
             streamer=clock,
+            assistant_model=assistant,
         )
-    return output[0, len(ids) :].tolist(), clock.seconds
+    return output[0, len(ids) :].tolist(), clock
 
 
-class _Clock(BaseStreamer):
-    """Notes when the first and the last new token came."""
+class Clock(BaseStreamer):
+    """Notes when the first and the last new token came, and how many came at first."""
 
     def __init__(self, model: BaseModel) -> None:
         self._model = model
         self._calls = 0
         self._first = self._last = 0.0
+        self.first_tokens = 0
 
     def put(self, value: torch.Tensor) -> None:
         """Called with the prompt, then with every new token."""
@@ -124,6 +145,7 @@ class _Clock(BaseStreamer):
         self._last = time.perf_counter()
         if self._calls == 1:
             self._first = self._last
+            self.first_tokens = value.numel()
         self._calls += 1
 
     def end(self) -> None:

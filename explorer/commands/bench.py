@@ -18,6 +18,7 @@ from explorer.commands.prompts import add_prompts_options, read_prompts
 from explorer.decoding.registry import METHODS
 from explorer.errors import ExplorerError
 
+SHOWN_DEPTHS = 6
 EXAMPLE = "python -m explorer bench --prompts assets/prompts.jsonl --limit 4 --reference --json"
 
 
@@ -65,7 +66,15 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
 def render(result: dict[str, Any]) -> str:
     """Tables of the methods, the categories, the step and C(n), and the verdict in words."""
-    parts = [_methods(result), _categories(result), _overhead(result), _cost(result)]
+    parts = [
+        _methods(result),
+        _details(result),
+        _predictions(result),
+        _categories(result),
+        _overhead(result),
+        _cost(result),
+        _assisted(result),
+    ]
     if result["speedup"] is not None:
         parts.append(
             f"speedup {number(result['speedup'])}× ± {number(result.get('spread'))}, "
@@ -96,6 +105,75 @@ def _methods(result: dict[str, Any]) -> str:
     ]
     header = ("method", "tokens/s", "tokens/step", "ms/step", "speedup")
     return table((*header, "heads", "verify", "outside"), rows)
+
+
+def _details(result: dict[str, Any]) -> str:
+    """What each method promises, whether it kept it here, and what it costs in memory."""
+    if not result["details"]:
+        return ""
+    rows = []
+    for name, details in result["details"].items():
+        memory = details["memory"]
+        rates = [number(depth["rate"]) for depth in details["acceptance"][:SHOWN_DEPTHS]]
+        rows.append(
+            (
+                name,
+                "yes" if details["lossless"] else "no",
+                f"{details['identical_prompts']} of {result['prompts']}",
+                f"{memory['megabytes']:.1f} MB ({100 * memory['share']:.1f} %)",
+                " ".join(rates) or "–",
+            )
+        )
+    header = ("method", "lossless", "as plain", "extra memory", "acceptance by depth")
+    return table(header, rows)
+
+
+def _predictions(result: dict[str, Any]) -> str:
+    """What the formulas make of the run's own α, K, n and times, beside the measured speedup."""
+    found = {name: d["prediction"] for name, d in result["details"].items() if d["prediction"]}
+    if not found:
+        return ""
+    rows = [
+        (
+            name,
+            number(p["alpha"]),
+            number(p["drafted"], 1),
+            number(p["rows"], 1),
+            number(p["cost"]),
+            number(p["tokens_per_step"]),
+            number(p["measured_tokens_per_step"]),
+            number(p["speedup_idealised"], unit="×"),
+            number(p["speedup_at_cost"], unit="×"),
+            number(p["measured_speedup"], unit="×"),
+            f"{100 * p['error_at_cost']:+.0f} %",
+        )
+        for name, p in found.items()
+    ]
+    header = (
+        "formulas",
+        "α",
+        "K",
+        "n",
+        "C(n)",
+        "E or τ",
+        "measured",
+        "S",
+        "S′",
+        "measured",
+        "error",
+    )
+    return table(header, rows)
+
+
+def _assisted(result: dict[str, Any]) -> str:
+    """Ours over transformers' own draft-model and prompt-lookup decoding."""
+    return "\n".join(
+        f"{name} over transformers' own: {number(found['ours_over_generate'])}× "
+        f"({number(found['ours_tokens_per_second'], 1)} against "
+        f"{number(found['generate_tokens_per_second'], 1)} tokens/s, "
+        f"{found['identical_prompts']} of {found['prompts']} texts the same)"
+        for name, found in result["assisted_reference"].items()
+    )
 
 
 def _categories(result: dict[str, Any]) -> str:

@@ -8,7 +8,9 @@ import pytest
 from explorer.analysis import bench as bench_module
 from explorer.analysis import reference as reference_module
 from explorer.analysis.bench import bench
-from explorer.analysis.bench_report import (
+from explorer.analysis.bench_report import verdict_sentence
+from explorer.analysis.overhead import Overhead, measure_overhead, shares, timed, wide_tree
+from explorer.analysis.races import (
     MethodFigures,
     PromptFigures,
     categories,
@@ -16,9 +18,7 @@ from explorer.analysis.bench_report import (
     geometric_mean,
     geometric_spread,
     method_figures,
-    verdict_sentence,
 )
-from explorer.analysis.overhead import Overhead, measure_overhead, shares, timed, wide_tree
 from explorer.analysis.reference import Reference, generate, measure_reference, plain
 from explorer.analysis.speedup import Samples
 from explorer.config import decode_settings
