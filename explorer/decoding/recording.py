@@ -13,6 +13,7 @@ import torch
 
 from explorer.decoding.acceptance import Verdict
 from explorer.decoding.loop import Draft, Prefilled, StepResult
+from explorer.decoding.positions import DECIMALS, Positions, rounded, top_tokens
 from explorer.decoding.sampling import distribution
 from explorer.decoding.tree import Tree
 from explorer.models.chat import Pieces
@@ -21,7 +22,6 @@ from explorer.models.lm_head import top_columns
 from explorer.tracing.events import PositionsRecorded, RunStarted, StepRecorded
 from explorer.tracing.schema import (
     TOP_BASE,
-    TOP_HEADS,
     Header,
     Piece,
     Position,
@@ -31,49 +31,31 @@ from explorer.tracing.schema import (
     TreeShape,
 )
 
-TOLD_TOGETHER = 8  # positions that are worth a pass of the heads
-DECIMALS = 6  # of every recorded probability
-
-
-def rounded(values: torch.Tensor) -> list:
-    """A tensor of probabilities as nested lists of short decimals."""
-    return values.double().clamp(0, 1).round(decimals=DECIMALS).tolist()
-
 
 class Recorder:
     """Writes one run down. `settings` as in explorer.config.DecodeSettings."""
 
     def __init__(self, pieces: Pieces, heads: MedusaHeads | None, settings) -> None:
         self._pieces = pieces
-        self._heads = heads
+        self._positions = Positions(heads)
+        self._num_heads = heads.config.num_heads if heads else 0
         self._settings = settings
         self._told: set[int] = set()
         self._trees: dict[tuple, int] = {}
         self._steps = 0
         self._root = (1.0, 0)  # probability and rank of the coming root
         self._last_choice = 0  # the base model's first choice where the coming root was chosen
-        self._chosen_before = 0  # the same for the root of the step under way
-        self._last_hidden: torch.Tensor | None = None  # [1, H] that chose the coming root
-        self._hidden_before: torch.Tensor | None = None
         self._softmax: torch.Tensor | None = None
-        self._untold: list[tuple[torch.Tensor, int, int]] = []  # hidden [1, H], index, first choice
-        self._text: list[int] = []  # prompt and reply as far as recorded
 
     def start(self, prefilled: Prefilled, header: dict) -> RunStarted:
         """The run's header: `header` holds the fields that only the engine knows."""
         self.remember_root(prefilled.logits, prefilled.root)
-        position, self._text = None, list(header["prompt_ids"])
-        if self._heads is not None:
-            first = (prefilled.hidden, len(self._text) - 1, self._last_choice)
-            if self._heads.sees_path:  # and what follows is not written yet
-                self._untold.append(first)
-            else:
-                position = self._tell([first])[0]
+        position = self._positions.start(header["prompt_ids"], prefilled.hidden, self._last_choice)
         record = Header(
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             prompt_position=position,
             prefill_ms=prefilled.seconds * 1000,
-            num_heads=self._heads.config.num_heads if self._heads else 0,
+            num_heads=self._num_heads,
             **header,
         )
         return RunStarted(header=record, pieces=self._new_pieces(record.prompt_ids, [position]))
@@ -81,11 +63,9 @@ class Recorder:
     def step(self, result: StepResult) -> StepRecorded:
         """One step, with the pieces and trees that were not told before."""
         begin = time.perf_counter()
-        self._chosen_before, self._hidden_before = self._last_choice, self._last_hidden
+        positions = self._positions.step(result, self._last_choice)
         tree, trees = self._tree_index(result.draft.tree)
         rows = self._rows(result)
-        self._text.extend(result.emitted)
-        positions = self._step_positions(result)
         milliseconds = {name: seconds * 1000 for name, seconds in result.laps.items()}
         offered = _offered(result.draft)
         new = self._new_pieces(
@@ -141,7 +121,6 @@ class Recorder:
         best = top_columns(result.logits, min(TOP_BASE, probs.shape[1]))
         own, ranks = _figures_of_nodes(tree, draft.tokens, result.logits, probs, best)
         last = result.verdict.path[-1]
-        self._last_hidden = result.hidden[last : last + 1].clone()
         self.remember_root(result.logits[last], result.verdict.bonus, probs[last])
         return rows | {
             "base_probs": [root_prob, *rounded(own)],
@@ -150,7 +129,7 @@ class Recorder:
             "thresholds": result.verdict.thresholds
             and [min(1.0, round(float(t), DECIMALS)) for t in result.verdict.thresholds],
             "verdicts": verdicts(tree, result.verdict),
-            "base_top": _top_tokens(best, probs.gather(1, best)),
+            "base_top": top_tokens(best, probs.gather(1, best)),
             "accepted": result.verdict.path,
             "bonus": result.verdict.bonus,
             "bonus_prob": self._root[0],
@@ -172,56 +151,10 @@ class Recorder:
 
     def finish(self) -> PositionsRecorded | None:
         """What is left to tell when the lane has ended; None if nothing is."""
-        if not self._untold:
-            return None
-        positions = self._tell(self._untold)
-        self._untold = []
-        return PositionsRecorded(positions=positions, pieces=self._new_pieces([], positions))
-
-    def _step_positions(self, result: StepResult) -> list[Position]:
-        """The position that chose the root, told by the draft, and now and then all others.
-
-        The accepted rows but the last need a pass of the heads of their own (the last one's is the
-        next step's draft). Such rows are collected: a pass over many costs little more than one.
-        """
-        if self._heads is None:
-            return []
-        told = []
-        if self._steps > 0:  # the first step's is the last prompt position
-            before = result.context_length - 1
-            if result.draft.heads is None:
-                self._untold.append((self._hidden_before, before, self._chosen_before))
-            else:
-                ids, probs = result.draft.heads
-                top = _top_tokens(ids[:, :TOP_HEADS], probs[:, :TOP_HEADS])
-                told.append(Position(index=before, base_choice=self._chosen_before, heads=top))
-        if result.verdict is not None:
-            for depth, row in enumerate(result.verdict.path[:-1]):
-                first = int(result.logits[row].argmax())
-                hidden = result.hidden[row : row + 1].clone()  # not the whole pass's
-                self._untold.append((hidden, result.context_length + depth, first))
-        # Heads that see their path are told what the text became, once it has come so far.
-        reach = self._heads.config.num_heads if self._heads.sees_path else 0
-        ready = [item for item in self._untold if item[1] + reach < len(self._text)]
-        if len(ready) < TOLD_TOGETHER:
-            return told
-        self._untold = self._untold[len(ready) :]
-        return told + self._tell(ready)
-
-    def _tell(self, items: list[tuple[torch.Tensor, int, int]]) -> list[Position]:
-        """Positions from (hidden [1, H], index, first choice); at the text's end fewer heads."""
-        hidden, indices, firsts = zip(*items, strict=True)
-        num_heads, last = self._heads.config.num_heads, len(self._text) - 1
-        path = None
-        if self._heads.sees_path:
-            following = [range(index + 1, index + 1 + num_heads) for index in indices]
-            path = torch.tensor([[self._text[min(i, last)] for i in span] for span in following])
-        ids, probs = self._heads.propose(torch.cat(hidden), TOP_HEADS, path)  # [m, K, 16]
-        told = [num_heads if path is None else min(num_heads, last - index) for index in indices]
-        return [
-            Position(index=index, base_choice=first, heads=_top_tokens(i[:known], p[:known]))
-            for index, first, i, p, known in zip(indices, firsts, ids, probs, told, strict=True)
-        ]
+        left = self._positions.rest()
+        return (
+            PositionsRecorded(positions=left, pieces=self._new_pieces([], left)) if left else None
+        )
 
     def _tree_index(self, tree: Tree) -> tuple[int, list[TreeShape]]:
         known = self._trees.get(tree.paths)
@@ -295,8 +228,3 @@ def _shown(draft: Draft) -> list[int]:
     """Tokens that a lookahead branch shows beside the tree's."""
     state = draft.lookahead
     return [] if state is None else [t for line in (*state.window, *state.guesses) for t in line]
-
-
-def _top_tokens(ids: torch.Tensor, probs: torch.Tensor) -> list[TopTokens]:
-    """One TopTokens per row of ids, probs [rows, k]."""
-    return [TopTokens(ids=i, probs=p) for i, p in zip(ids.tolist(), rounded(probs), strict=True)]
