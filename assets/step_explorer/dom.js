@@ -14,9 +14,9 @@ export function replace(element, ...children) {
   element.replaceChildren(...children.filter((child) => child !== null && child !== undefined));
 }
 
-/** A button with a title that doubles as its label for screen readers. */
-export const button = (text, label, onclick, more = {}) =>
-  h("button", { type: "button", title: label, "aria-label": label, onclick, ...more }, text);
+/** A button. Its title explains it; where the text is a mere sign, it is the spoken label too. */
+export const button = (text, title, onclick, more = {}) =>
+  h("button", { type: "button", title, "aria-label": spoken(text, title), onclick, ...more }, text);
 
 /** A drop-down list; `options` are [value, text] pairs. */
 export function select(label, options, value, onchange) {
@@ -37,6 +37,8 @@ export function card(name, title, hint, ...tools) {
   if (tools.length) head.append(h("div", { class: "sx-tools" }, ...tools));
   return { element: h("section", { class: `sx-card sx-${name}`, "aria-label": title }, head), note };
 }
+
+const spoken = (text, title) => (/[a-z]{2}/i.test(text) ? null : title);
 
 export function download(name, blob) {
   const url = URL.createObjectURL(blob);

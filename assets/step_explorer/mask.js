@@ -15,9 +15,9 @@ const PREFIX_SHOWN = 24; // tokens of the expanded prefix
 export function maskView(app) {
   let grid = null;
   let parts = null;
-  const form = button("0/−∞", "Show the mask in its additive form: 0 where a row may look, −∞ elsewhere",
+  const form = button("0/−∞", "0/−∞: the mask in its additive form, 0 where a row may look and −∞ elsewhere (m)",
     () => app.store.set({ additive: !app.state.additive }));
-  const prefix = button("prefix", "Expand the prefix: its last tokens one by one",
+  const prefix = button("prefix", "Expand the prefix: its last tokens one by one (x)",
     () => app.store.set({ prefixOpen: !app.state.prefixOpen }));
   const picture = new Picture("mask", "Tree-attention mask", "", draw, { tools: [form, prefix] });
 

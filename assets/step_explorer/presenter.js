@@ -15,7 +15,7 @@ export function presenterView(app) {
   app.store.subscribe((any) => {
     if (!any("presenter", "stage", "step", "trace") || !app.state.presenter || !app.view) return;
     const told = stages(app.view);
-    replace(chips, ...told.map(([name], i) => button(name, `Stage ${i + 1}: ${name}`,
+    replace(chips, ...told.map(([name], i) => button(name, `Stage ${i + 1} of ${told.length}`,
       () => app.store.set({ stage: i }), { "aria-pressed": i === app.state.stage, class: i <= app.state.stage ? "is-past" : null })));
     replace(sentence, told[app.state.stage][1]);
   });

@@ -35,7 +35,7 @@ export async function standalone(trace) {
     '<body class="sx-page"><main id="sx"></main>',
     `<script type="application/json" id="trace">${json(trace.record())}</script>`,
     '<script type="module">import { standalone } from "sx/main.js";',
-    'standalone(document.getElementById("sx"), document.getElementById("trace").textContent);',
+    'window.explorer = standalone(document.getElementById("sx"), document.getElementById("trace").textContent);',
     "</script></body></html>",
   ].join("\n");
 }

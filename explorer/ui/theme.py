@@ -42,7 +42,7 @@ def theme() -> gr.themes.Base:
         button_primary_background_fill="#00795a",
         button_primary_background_fill_hover="#00664c",
         button_primary_background_fill_dark="#00795a",
-        button_primary_background_fill_hover_dark="#008f6a",
+        button_primary_background_fill_hover_dark="#00825f",
         button_primary_text_color="#ffffff",
         button_primary_text_color_dark="#ffffff",
         slider_color="#00795a",

@@ -206,7 +206,7 @@ def _step(
     draft = [1.0] + [round(rng.uniform(0.05, 0.8), 4) for _ in range(n - 1)]
     joint = [1.0]
     for row in range(1, n):
-        joint.append(joint[parents[row]] * draft[row])
+        joint.append(round(joint[parents[row]] * draft[row], 6))
     bare = n == 1
     choices = [bonus if row == accepted[-1] else rng.choice(known) for row in range(n)]
     for row in accepted[1:]:

@@ -1,0 +1,154 @@
+"""Opening and saving: whatever a file holds, the reader gets the run or one sentence."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+
+from explorer.tracing.files import MAX_BYTES, dump_trace
+from explorer.ui.examples import EXAMPLES
+from tests.browser.steps import Steps
+from tests.ui.fakes import FakeExplorer
+
+
+@pytest.fixture(scope="module")
+def trace():
+    return FakeExplorer(shapes=(1, 2)).trace(max_new_tokens=40)
+
+
+def changed(trace, **changes: object) -> bytes:
+    """A file with parts of its record replaced."""
+    return gzip.compress(json.dumps(json.loads(trace.model_dump_json()) | changes).encode())
+
+
+def bad_steps(trace, **changes: object) -> bytes:
+    record = json.loads(trace.model_dump_json())
+    record["steps"][1] |= changes
+    return gzip.compress(json.dumps(record).encode())
+
+
+def bad_files(trace) -> dict[str, tuple[bytes, str]]:
+    whole = dump_trace(trace)
+    return {
+        "not gzip": (b"<html>hello</html>", "not a gzip file"),
+        "empty": (b"", "damaged"),
+        "cut short": (whole[: len(whole) // 2], "cut short"),
+        "damaged": (whole[:200] + b"\x00\xff" * 40 + whole[280:], "damaged"),
+        "not JSON": (gzip.compress(b"{not json"), "does not contain JSON"),
+        "no trace": (gzip.compress(b"[1, 2]"), "is not a trace"),
+        "newer": (changed(trace, format_version=99), "reads trace format 99"),
+        "version in words": (changed(trace, format_version="1"), "is not a trace"),
+        "no header": (changed(trace, header=None), "header is missing"),
+        "no trees": (changed(trace, trees=[]), "steps.0.tree"),
+        "open tree": (changed(trace, trees=[{"name": "x", "paths": [[0, 1]]}]), "trees.0"),
+        "pieces": (changed(trace, pieces={"12": "<img>"}), "pieces.12"),
+        "rows": (bad_steps(trace, token_ids=[1, 2]), "steps.1.token_ids"),
+        "probability": (bad_steps(trace, draft_probs=["<b>"] * 7), "steps.1"),
+        "verdict": (bad_steps(trace, verdicts=["<img src=x>"] * 4), "steps.1.verdicts"),
+        "accepted": (bad_steps(trace, accepted=[4000]), "steps.1.accepted"),
+        "bomb": (gzip.compress(b" " * (MAX_BYTES + 10)), "larger than 64 MB"),
+    }
+
+
+def test_a_bad_file_is_one_sentence_and_the_run_stays(alone, trace):
+    steps = alone().open(trace)
+    for name, (data, told) in bad_files(trace).items():
+        steps.ask("explorer.store.set({ problem: null })")
+        steps.open_bytes(data, "evil <img src=x>.json.gz")
+        assert told in steps.problem, name
+        assert steps.problem.endswith("."), name
+        assert steps.ask("explorer.trace.steps.length") == len(trace.steps)
+    steps.open(trace, "again.json.gz").wait("explorer.state.problem === null")
+    assert "again.json.gz" in steps.text(".sx-caption")
+
+
+def test_a_trace_saved_in_the_browser_is_the_one_that_was_opened(alone, trace, tmp_path):
+    assert alone().open(trace).save(tmp_path) == trace
+
+
+def test_a_run_sent_by_the_server_is_saved_as_the_trace_it_was(alone, tmp_path):
+    from explorer.config import DecodeSettings
+    from explorer.tracing.events import TraceBuilder
+    from explorer.ui.session import Session
+
+    session, builder = Session(), TraceBuilder()
+    steps = alone()
+    session.phase = "running"
+    for event in FakeExplorer().race("hi", DecodeSettings(max_new_tokens=30)):
+        session.add(event)
+        builder.add(event)
+        steps.page.evaluate("m => { window.explorer.receive(m) }", session.message())
+    session.phase = "done"
+    session.wire.end()
+    steps.page.evaluate("m => { window.explorer.receive(m) }", session.message())
+    steps.wait("!explorer.state.live && explorer.view !== null")
+    saved, sent = steps.save(tmp_path), builder.trace()
+    assert saved.header == sent.header
+    assert saved.pieces == sent.pieces
+    assert saved.trees == sent.trees
+    spread = {"positions": [], "timings": sent.steps[0].timings}
+    for ours, theirs in zip(saved.steps, sent.steps, strict=True):
+        assert ours.model_copy(update=spread) == theirs.model_copy(update=spread)
+        assert ours.timings.step == pytest.approx(theirs.timings.step, abs=1e-3)
+    positions = [[p for s in trace.steps for p in s.positions] for trace in (saved, sent)]
+    assert positions[0] == positions[1]
+
+
+def test_lost_messages_are_asked_for_again(alone):
+    header = FakeExplorer().trace(max_new_tokens=2).header.model_dump(mode="json")
+    told = alone().page.evaluate(
+        """async (header) => {
+          const { Explorer } = await import('./main.js');
+          const asked = [];
+          const all = [['run', header, []], ['prefill', 3], ['plain', 1, 5, 2, [1, 'a']],
+            ['plain', 2, 5, 2, [2, 'b']], ['plain', 1, 5, 2, []]];
+          const explorer = new Explorer(document.createElement('div'), {
+            missed: async (run, first) => { asked.push([run, first]); return all.slice(first); } });
+          const send = (first, last) => explorer.receive(
+            { run: 'r', first, events: all.slice(first, last), live: true });
+          await Promise.all([send(0, 2), send(3, 4), send(3, 5), send(4, 5)]);
+          return [asked, explorer.trace.plain.map((token) => token.token_id)];
+        }""",
+        header,
+    )
+    assert told == [[["r", 2]], [1, 2, 1]]
+
+
+def test_the_exported_page_opens_offline(alone, browser, trace, tmp_path):
+    steps = alone().open(trace)
+    path = steps.download(lambda: steps.page.click(".sx-topbar >> text=html"), tmp_path)
+    context = browser.new_context(offline=True, viewport={"width": 1440, "height": 900})
+    page, errors = context.new_page(), []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("request", lambda request: errors.append(request.url) if "http" in request.url else 0)
+    page.goto(path.as_uri() + "#step=3")
+    page.wait_for_selector(".sx-tree [role=treeitem]")
+    assert "Step 3 of" in page.inner_text(".sx-timeline h2")
+    assert (
+        page.locator(".sx-medusa-text").text_content()
+        == steps.page.locator(".sx-medusa-text").text_content()
+    )
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("document.querySelector('.sx-timeline h2').textContent.includes('4 of')")
+    assert errors == []
+    context.close()
+
+
+def test_recorded_runs_open_from_the_list_and_by_link(alone):
+    name = next(example.name for example in EXAMPLES[1:] if example.file)
+    steps = alone(f"step_explorer/index.html#trace={name}&step=4").wait("explorer.view !== null")
+    assert f"‘{name}’" in steps.text(".sx-caption")
+    assert steps.step == 4
+    assert not steps.state("playing")
+    steps.choose(".sx-gallery select", EXAMPLES[0].name)
+    steps.wait(f"explorer.state.source.includes('‘{EXAMPLES[0].name}’')")
+    steps.show(2).page.click(".sx-topbar >> text=link")
+    link = f"#trace={EXAMPLES[0].name}&step=2"
+    steps.page.wait_for_function("link => location.hash === link", arg=link)
+
+
+def test_a_link_to_an_unknown_run_says_so(alone):
+    steps: Steps = alone("step_explorer/index.html#trace=<b>nothing</b>")
+    assert "no recorded run called <b>nothing</b>" in steps.problem

@@ -1,0 +1,149 @@
+"""The keyboard, playing, and presenter mode."""
+
+from __future__ import annotations
+
+import pytest
+
+from explorer.tracing.summary import plain_clock
+from tests.browser.steps import Steps
+from tests.ui.fakes import FakeExplorer
+
+
+@pytest.fixture(scope="module")
+def trace():
+    return FakeExplorer(shapes=(1, 2)).trace(max_new_tokens=60)
+
+
+@pytest.fixture
+def steps(alone, trace) -> Steps:
+    return alone().open(trace)
+
+
+def test_steps(steps, trace):
+    steps.press("End")
+    assert steps.step == len(trace.steps)
+    steps.press("ArrowRight")
+    assert steps.step == len(trace.steps)
+    steps.press("ArrowLeft", "ArrowLeft")
+    assert steps.step == len(trace.steps) - 2
+    steps.press("Home")
+    assert steps.step == 1
+    steps.press("ArrowLeft")
+    assert steps.step == 1
+
+
+def test_nodes(steps, trace):
+    steps.show(1)
+    before = steps.ask("explorer.row")
+    steps.press("ArrowDown")
+    assert steps.ask("explorer.row") == before + 1
+    steps.press("ArrowUp", "ArrowUp", "ArrowUp", "ArrowUp", "ArrowUp", "ArrowUp")
+    assert steps.ask("explorer.row") == 0
+    assert "root" in steps.text(".sx-why h3")
+
+
+@pytest.mark.parametrize(("key", "part"), [("t", "table"), ("m", "additive"), ("x", "prefixOpen")])
+def test_switches(steps, key, part):
+    steps.press(key)
+    assert steps.state(part)
+    steps.press(key)
+    assert not steps.state(part)
+
+
+def test_keys_are_left_to_those_who_need_them(steps):
+    steps.show(3)
+    steps.page.focus(".sx-timeline select")  # the speed
+    steps.press("ArrowRight", "Home")
+    assert steps.step == 3
+    steps.page.focus(".sx-timeline button[title^='Next step']")
+    steps.press(" ")  # presses the button; nothing plays
+    assert steps.step == 4
+    assert not steps.state("playing")
+    steps.press("Control+ArrowRight", "Alt+t")
+    assert steps.step == 4
+    assert not steps.state("table")
+
+
+def test_everything_is_reached_with_tab(steps):
+    names = set()
+    for _ in range(60):
+        steps.page.keyboard.press("Tab")
+        named = "e => e.getAttribute('aria-label') ?? e.title"
+        names.add(steps.page.evaluate(f"({named})(document.activeElement)"))
+    assert {
+        "Open a saved trace",
+        "Save this run as a trace",
+        "Play (space)",
+        "Step",
+        "Speed of playing",
+        "Candidate tree: larger",
+        "Tree-attention mask: save the picture",
+        "Verdict on the selected node",
+    } <= names
+    assert any(name and "root" in name for name in names)  # a node of the tree
+
+
+def test_space_plays_in_recorded_time_and_pauses(steps, trace):
+    steps.ask("explorer.store.set({ speed: '0.25' })")
+    steps.press("Home", " ")
+    steps.wait("explorer.state.playing && explorer.state.step >= 2")
+    clock, step, plain = steps.ask(
+        "[explorer.state.clock, explorer.state.step, explorer.trace.plainAt(explorer.state.clock)]"
+    )
+    assert steps.ask("explorer.trace.clock")[step] <= clock + 1e-6
+    assert plain == sum(second <= clock + 1e-9 for second in plain_clock(trace.plain)[0])
+    steps.press(" ")
+    assert not steps.state("playing")
+    at = steps.step
+    steps.page.wait_for_timeout(200)
+    assert steps.step == at
+    steps.press("[")
+    assert steps.state("speed") == "step"
+    steps.press("]", "]", "]", "]", "]", "]")
+    assert steps.state("speed") == "4"
+    steps.press(" ")
+    steps.wait("!explorer.state.playing")  # it ends by itself
+    assert steps.step == len(trace.steps)
+
+
+def test_scrubbing_stops_playing(steps):
+    steps.press("Home", " ")
+    steps.wait("explorer.state.playing")
+    steps.press("ArrowRight")
+    assert not steps.state("playing")
+
+
+def test_presenter_mode_reveals_a_step_in_six_stages(steps, trace):
+    number = next(s.index + 1 for s in trace.steps if len(s.emitted) > 1 and len(s.token_ids) > 4)
+    n = len(trace.steps[number - 1].token_ids)
+    steps.show(number).press("p")
+    assert steps.state("presenter")
+    size = "s => parseFloat(getComputedStyle(document.querySelector(s)).fontSize)"
+    assert steps.page.evaluate(size, ".sx-stage-sentence") >= 20
+    told, nodes, judged = [], [], []
+    for _ in range(6):
+        told.append(steps.text(".sx-stage-sentence"))
+        nodes.append(steps.count(".sx-tree [role=treeitem]:not(.is-bonus)"))
+        judged.append(steps.count(".sx-tree .is-accepted"))
+        steps.press("ArrowRight")
+    assert len(set(told)) == 6
+    assert all(sentence.endswith(".") for sentence in told)
+    assert nodes == [1, n, n, n, n, n]
+    assert judged[:4] == [0, 0, 0, 0]
+    assert judged[4] > 0
+    assert steps.step == number + 1  # after the last stage comes the next step's first
+    assert steps.state("stage") == 0
+    steps.press("ArrowLeft")
+    assert (steps.step, steps.state("stage")) == (number, 5)
+    steps.press("Escape")
+    assert not steps.state("presenter")
+    assert steps.count(".sx-tree .is-accepted") > 0
+
+
+def test_reduced_motion_plays_nothing_by_itself(alone):
+    still = alone("step_explorer/index.html", reduced_motion="reduce")
+    still.wait("explorer.view !== null")
+    still.page.wait_for_timeout(200)
+    assert not still.state("playing")
+    moving = alone("step_explorer/index.html").wait("explorer.state.playing")
+    assert moving.state("step") is not None

@@ -1,0 +1,275 @@
+"""Each view of the step explorer shows what the trace says."""
+
+from __future__ import annotations
+
+import pytest
+
+from explorer.analysis.speedup import acceptance_by_depth, race_figures
+from explorer.tracing.summary import medusa_clock, plain_clock
+from explorer.tracing.text import visible
+from tests.browser.steps import Steps
+from tests.ui.fakes import SHAPES, TEXT, FakeExplorer
+
+SMALL, CHAIN, WIDE, SPARSE, HUGE = 1, 2, 3, 4, 5  # of SHAPES
+
+
+@pytest.fixture(scope="module")
+def trace():
+    return FakeExplorer(shapes=(SMALL, CHAIN, SPARSE)).trace(max_new_tokens=120)
+
+
+@pytest.fixture
+def steps(alone, trace) -> Steps:
+    return alone().open(trace)
+
+
+def full_step(trace, number: int = 1):
+    """A step (and its number) at least that late with accepted, rejected and pruned rows."""
+    for step in trace.steps[number - 1 :]:
+        if {"accepted", "rejected", "pruned"} <= set(step.verdicts):
+            return step, step.index + 1
+    raise AssertionError("no such step")
+
+
+def test_tree_has_every_row_told_apart_without_colour(steps, trace):
+    step, number = full_step(trace)
+    steps.show(number)
+    for verdict, mark in {"root": "rect", "accepted": "circle", "pruned": "path"}.items():
+        nodes = f".sx-tree .sx-node.is-{verdict}"
+        assert steps.count(nodes) == step.verdicts.count(verdict)
+        assert steps.count(f"{nodes} > {mark}.sx-mark") == step.verdicts.count(verdict)
+    assert steps.count(".sx-tree .sx-node.is-rejected") == step.verdicts.count("rejected")
+    assert steps.count(".sx-tree .sx-node.is-bonus") == (step.bonus is not None)
+    styles = {
+        verdict: steps.page.eval_on_selector(
+            f".sx-tree .sx-edge.is-{verdict}",
+            "e => [getComputedStyle(e).strokeDasharray, getComputedStyle(e).strokeWidth].join()",
+        )
+        for verdict in ("accepted", "rejected", "pruned")
+    }
+    assert len(set(styles.values())) == 3
+    label = visible(trace.pieces[step.token_ids[0]])
+    assert label[:8] in steps.texts(".sx-tree .is-root .sx-token")[0]
+
+
+def test_mask_shows_prefix_ancestors_and_self(steps, trace):
+    step, number = full_step(trace)
+    steps.show(number)
+    parents = SHAPES[step.tree].parents
+    lines = sum(1 + depth for depth in SHAPES[step.tree].depths)
+    assert steps.count(".sx-mask .sx-cell:not(.is-prefix)") == lines
+    assert steps.count(".sx-mask .sx-cell.is-prefix") == len(parents)
+    steps.press("x")  # the prefix token by token: 24 of them and one for the rest
+    assert steps.count(".sx-mask .sx-cell.is-prefix") == len(parents) * 25
+    steps.press("x")
+
+
+def test_additive_mask_is_zero_where_a_row_sees_and_minus_infinity_elsewhere(steps, trace):
+    number = next(s.index + 1 for s in trace.steps if s.tree == SMALL)
+    steps.show(number).press("m")
+    n = len(trace.steps[number - 1].token_ids)
+    zeros = sum(1 + depth for depth in SHAPES[SMALL].depths) + n
+    assert steps.count(".sx-mask .sx-cell-text.is-zero") == zeros
+    assert steps.count(".sx-mask .sx-cell-text.is-never") == n * n - (zeros - n)
+    assert set(steps.texts(".sx-mask .is-never")) == {"−∞"}
+
+
+def test_one_selection_lights_every_view(steps, trace):
+    step, number = full_step(trace)
+    steps.show(number).press("t")
+    row = step.accepted[1]
+    line = [0, row]
+    assert SHAPES[step.tree].parents[row] == 0
+    steps.page.hover(f".sx-tree [data-row='{row}'] .sx-mark")
+    steps.wait(f"explorer.state.hover === {row}")
+    assert steps.count(".sx-tree .sx-node.is-line") == len(line)
+    assert steps.count(".sx-table tr.is-line") == len(line)
+    assert steps.count(".sx-cache .sx-slot.is-line") == len(line)
+    assert steps.count(".sx-medusa-text .is-line") == len(line)
+    position = step.context_length + 1
+    assert f"at position {position} sees the prefix" in steps.text(".sx-mask .sx-hint")
+    steps.page.click(f".sx-table tbody tr:nth-child({row + 1})")
+    assert steps.state("row") == row
+
+
+def test_verdict_gives_guess_wish_rule_and_both_lists(steps, trace):
+    step, number = full_step(trace)
+    row = step.verdicts.index("rejected")
+    steps.show(number).ask(f"explorer.select({row})")
+    told = steps.text(".sx-why")
+    parent = SHAPES[step.tree].parents[row]
+    wanted = visible(trace.pieces[step.choices[parent]])
+    assert f"guessed ‘{visible(trace.pieces[step.token_ids[row]])}’" in told
+    assert f"first choice, ‘{wanted}’ (0.62)" in told
+    assert f"rank {step.base_ranks[row] + 1}" in told
+    assert steps.count(".sx-tops table") == 2
+    assert steps.count(".sx-tops tbody tr") == 10
+    pruned = step.verdicts.index("pruned")
+    steps.ask(f"explorer.select({pruned})")
+    assert "never reached" in steps.text(".sx-why")
+
+
+def test_table_lists_every_row(steps, trace):
+    step, number = full_step(trace)
+    steps.show(number).press("t")
+    assert steps.count(".sx-table tbody tr") == len(step.token_ids)
+    assert steps.texts(".sx-table tbody td:last-child").count("accepted") == (
+        step.verdicts.count("accepted")
+    )
+
+
+def test_text_is_whole_and_a_token_leads_to_its_step(steps, trace):
+    assert steps.lane("medusa") == TEXT[: len(steps.lane("medusa"))] != ""
+    assert steps.count(".sx-medusa-text .sx-tok.d0") >= len(trace.steps) - 3
+    steps.show(1)
+    token = steps.page.locator(".sx-medusa-text .sx-tok").nth(9)
+    token.click()
+    wanted = steps.ask("explorer.trace.tokens[9].step")
+    assert abs(steps.step - 1 - wanted) <= 1  # two tokens may share a span
+    token.hover()
+    assert "probability" in token.get_attribute("title")
+
+
+def test_what_came_later_is_dimmed_in_both_lanes(steps, trace):
+    steps.show(5)
+    tokens = sum(len(step.emitted) for step in trace.steps[:5])
+    moment = medusa_clock(trace.steps)[0][4]
+    theirs = sum(second <= moment + 1e-9 for second in plain_clock(trace.plain)[0])
+    assert steps.ask("explorer.trace.plainAt(explorer.trace.clock[4])") == theirs
+    shown = ".sx-medusa-text .sx-tok:not(.is-later)"
+    assert abs(steps.count(shown) - tokens) <= 1
+    steps.press("End")
+    assert steps.count(".is-later") == 0
+
+
+def test_race_gives_the_measured_speedup_with_its_spread(steps, trace):
+    figures = race_figures(trace.steps, trace.plain)
+    text = steps.text(".sx-speedup strong")
+    assert text.replace("\n", " ").split()[0] == f"{figures.speedup:.2f}×"
+    assert f"± {figures.spread:.2f}" in text
+    assert f"{len(trace.steps)} steps" in steps.text(".sx-speedup")
+
+
+def test_few_samples_are_an_estimate_in_words(alone, trace):
+    young = trace.model_copy(update={"plain": trace.plain[:9], "steps": trace.steps[:4]})
+    steps = alone().open(young)
+    assert "estimate: only 9 plain tokens" in steps.text(".sx-speedup")
+    assert "±" not in steps.text(".sx-speedup")
+    alone_lane = trace.model_copy(update={"plain": [], "plain_prefill_ms": None})
+    steps.open(alone_lane, "alone.json.gz").wait("explorer.trace.plain.length === 0")
+    assert "nothing measured yet" in steps.text(".sx-speedup")
+    assert steps.count(".sx-pays") == 0
+
+
+def test_cost_names_every_part_and_from_when_the_tree_pays(steps, trace):
+    step, number = full_step(trace)
+    told = steps.show(number).text(".sx-cost")
+    for name in ("heads", "draft", "verify", "accept", "commit"):
+        assert f"{name} {getattr(step.timings, name):.1f}" in told
+    assert "Pays from" in told
+    assert f"{len(trace.new_token_ids) / len(trace.steps):.2f}" in told
+
+
+def test_summary_counts_as_the_analysis_does(steps, trace):
+    rows = steps.texts(".sx-summary .sx-chart:nth-child(1) .sx-chart-row b")
+    measured = [d for d in acceptance_by_depth(trace.steps, trace.trees) if d.rate is not None]
+    expected = [f"{round(100 * d.rate)} % of {d.accepted + d.first_rejections}" for d in measured]
+    assert rows == expected
+    vain = sum(len(s.token_ids) - len(s.emitted) for s in trace.steps if s.base_top)
+    assert f"{vain:,}".replace(",", "\u202f") in steps.text(".sx-summary .sx-chart:last-child")
+
+
+def test_cache_keeps_the_accepted_rows_and_drops_the_rest(steps, trace):
+    step, number = full_step(trace)
+    steps.show(number)
+    assert steps.count(".sx-cache .sx-slot") == len(step.token_ids) + len(step.emitted)
+    assert steps.count(".sx-cache .sx-slide") == len(step.emitted)
+    vanished = len(step.token_ids) - len(step.emitted)
+    assert f"{vanished} vanish" in steps.text(".sx-cache .sx-hint")
+
+
+def test_timeline_has_a_bar_for_every_token_and_shows_plain_decoding(steps, trace):
+    bars = steps.page.eval_on_selector_all(
+        ".sx-timeline .sx-bar",
+        "all => all.map(e => (e.getAttribute('d') ?? '').split('M').length - 1)",
+    )
+    assert sum(bars) == len(trace.new_token_ids)
+    assert bars[0] == len(trace.steps)
+    told = steps.show(8).text(".sx-timeline .sx-hint")
+    assert "plain decoding was" in told
+    assert steps.texts(".sx-timeline svg text") == ["plain is here"]
+
+
+def test_timeline_is_dragged(steps):
+    box = steps.page.locator(".sx-timeline svg").bounding_box()
+    middle = box["y"] + box["height"] / 2
+    steps.page.mouse.move(box["x"] + 40, middle)
+    steps.page.mouse.down()
+    first = steps.step
+    steps.page.mouse.move(box["x"] + 240, middle, steps=5)
+    steps.page.mouse.up()
+    assert steps.step > first + 5
+    assert not steps.state("follow")
+
+
+@pytest.mark.parametrize("shape", [WIDE, SPARSE])
+def test_trees_of_64_nodes_are_readable(alone, shape):
+    steps = alone().open(FakeExplorer(shapes=(shape,)).trace(max_new_tokens=20)).show(2)
+    boxes = steps.page.eval_on_selector_all(
+        ".sx-tree .sx-token",
+        "all => all.map(e => { const b = e.getBBox(); return [b.x, b.y, b.width, b.height]; })",
+    )
+    assert len(boxes) >= 64
+    assert all(height >= 9 for *_, height in boxes)
+    for i, (x, y, width, height) in enumerate(boxes):
+        for other_x, other_y, other_width, other_height in boxes[i + 1 :]:
+            apart = (
+                x + width <= other_x + 1
+                or other_x + other_width <= x + 1
+                or y + height <= other_y + 3
+                or other_y + other_height <= y + 3
+            )
+            assert apart, "two labels lie over each other"
+
+
+def test_a_tree_of_256_nodes_folds_what_was_never_reached(alone):
+    trace = FakeExplorer(shapes=(HUGE,)).trace(max_new_tokens=12)
+    steps = alone().open(trace).show(1)
+    total = len(trace.steps[0].token_ids)
+    drawn = steps.count(".sx-tree .sx-node:not(.is-bonus)")
+    assert drawn < total / 2
+    folded = steps.page.locator(".sx-tree .sx-node:has-text('▸+')").first
+    folded.click()
+    assert steps.count(".sx-tree .sx-node:not(.is-bonus)") > drawn
+
+
+def test_zoom_and_fit(steps, trace):
+    number = next(s.index + 1 for s in trace.steps if s.tree == SPARSE)
+    steps.show(number)
+    height = "document.querySelector('.sx-tree svg').height.baseVal.value"
+    before = steps.ask(height)
+    steps.page.click(".sx-tree >> text='+'")
+    assert steps.ask(height) > before
+    steps.page.click(".sx-tree >> text='fit'")
+    assert (
+        steps.ask(height)
+        <= steps.ask("document.querySelector('.sx-tree .sx-box').clientHeight") + 1
+    )
+
+
+@pytest.mark.parametrize("format", ["svg", "png"])
+@pytest.mark.parametrize("picture", ["tree", "mask", "timeline", "race", "cache"])
+def test_every_picture_is_saved(steps, tmp_path, picture, format):
+    path = steps.show(3).download(
+        lambda: steps.choose(f".sx-{picture} .sx-card-head select[aria-label$='picture']", format),
+        tmp_path,
+    )
+    data = path.read_bytes()
+    assert path.name == f"medusa-{picture}.{format}"
+    if format == "png":
+        assert data.startswith(b"\x89PNG")
+        assert len(data) > 1500
+    else:
+        assert b"stroke:rgb(" in data  # colours are written into the file
+        steps.page.goto(path.as_uri())
+        assert steps.page.evaluate("document.documentElement.tagName") == "svg"
