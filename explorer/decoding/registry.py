@@ -212,3 +212,24 @@ def find_method(name: str, heads: Collection[str]) -> Method:
             "give --heads, or use plain."
         )
     return method
+
+
+def markdown_table() -> str:
+    """The methods with their parameters, as the README shows them."""
+    lines = [
+        "| method | what it does | parameters | lossless | memory beside the base model |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for method in METHODS.values():
+        told = [f"`--{name.replace('_', '-')}` {_range(name)}" for name in method.parameters]
+        lossless = "yes" if method.lossless else "no"
+        lines.append(
+            f"| `{method.name}` | {method.explanation} | {', '.join(told) or '–'} | {lossless} | "
+            f"{method.memory} |"
+        )
+    return "\n".join(lines)
+
+
+def _range(name: str) -> str:
+    given = parameter(name)
+    return "/".join(given.choices) or f"{given.least}–{given.most}"
