@@ -41,6 +41,7 @@ def render(result: dict[str, Any]) -> str:
         f"The draft's first choice is the base model's at {accuracy['agreement']:.1%} of the "
         f"held-out positions; of 4 tokens guessed, greedy verification accepts "
         f"{accuracy['accepted_chain']:.2f} on average.\n{result['train_tokens']} tokens, "
+        f"of which its vocabulary covers {result['coverage']:.1%}; "
         f"{result['seconds']:.0f} s; the draft ({result['bytes'] / 1e6:.1f} MB) is in "
         f"{result['out']}."
     )
