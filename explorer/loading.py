@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 from explorer.analysis.calibration import CurveMeter, auto_calibration
+from explorer.decoding.draft_model import require_same_tokenizer
 from explorer.decoding.selfcheck import check_model
 from explorer.engine import Explorer, HeadSet
 from explorer.errors import ExplorerError
 from explorer.models.adapters import adapter_folder, serve_adapter
+from explorer.models.base import BaseModel
 from explorer.models.checkpoints import load_heads
+from explorer.models.draft import load_draft
+from explorer.models.folders import CONFIG
 from explorer.models.loader import load_model
-from explorer.models.presets import model_options
+from explorer.models.presets import NO_HEADS, model_options
 
 Progress = Callable[[str, float | None], None]
 
@@ -24,13 +29,15 @@ def load(
     backend: str = "auto",
     device: str = "auto",
     adapter: str | None = None,
+    draft: str | None = None,
     progress: Progress | None = None,
 ) -> Explorer:
     """A model with its heads, ready to run.
 
     `preset` names one of explorer.models.presets; `model` (a Hub id, a folder or a GGUF file) and
     `heads` take its place; `adapter` is a folder with a LoRA adapter, by default the one that lies
-    with the heads. Raises ExplorerError, one clear sentence with the remedy.
+    with the heads. `draft` is what the method draft-model drafts with: a folder of 'train draft',
+    or any model with the same tokenizer. Raises ExplorerError, one clear sentence with the remedy.
     """
     tell = progress or (lambda text, fraction: None)
     options = model_options(
@@ -50,7 +57,30 @@ def load(
     for source in options.heads_sources:
         tell("Loading the heads", None)
         _add_heads(explorer, source, curves)
+    if draft is not None:
+        tell("Loading the draft model", None)
+        explorer.draft = _draft(draft, base, backend, device)
     return explorer
+
+
+def _draft(source: str, base: BaseModel, backend: str, device: str) -> BaseModel:
+    """A draft checkpoint of this base model, or any model that has its tokenizer."""
+    folder = Path(source).expanduser()
+    if _is_draft_checkpoint(folder):
+        return load_draft(folder, base)
+    options = model_options(model=source, heads=NO_HEADS, backend=backend, device=device)
+    draft = load_model(options)
+    check_model(draft)
+    require_same_tokenizer(base, draft)
+    return draft
+
+
+def _is_draft_checkpoint(folder: Path) -> bool:
+    """Whether the folder holds what 'train draft' writes, and not a whole model."""
+    try:
+        return "num_layers" in json.loads((folder / CONFIG).read_bytes())
+    except (OSError, ValueError):
+        return False
 
 
 def _add_heads(explorer: Explorer, source: str, curves: CurveMeter) -> None:

@@ -35,6 +35,12 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="a LoRA adapter of 'train joint' (default: the one with the heads); 'none' for none",
     )
+    group.add_argument(
+        "--draft",
+        metavar="ID_OR_PATH",
+        help="what draft-model drafts with: a folder of 'train draft', or a small model with the "
+        "same tokenizer",
+    )
     group.add_argument("--backend", choices=get_args(Backend), default="auto")
     group.add_argument("--device", choices=get_args(Device), default="auto")
     output = parser.add_argument_group("output")
@@ -57,6 +63,8 @@ def load_explorer(args: argparse.Namespace, console: Console, heads: str | None 
     model_options(**asked)  # a misspelt preset is told at once
     import explorer
 
+    if args.draft is not None:
+        asked["draft"] = args.draft
     loaded = explorer.load(**asked, progress=console.loading)
     console.say(loaded.description)
     for note in loaded.notes:
