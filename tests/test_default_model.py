@@ -77,6 +77,35 @@ def test_greedy_race_is_identical(lab, prompt, tree):
     assert len(trace.new_token_ids) in range(1, 33)
 
 
+def compare(lab, prompt, methods, **settings):
+    runs = {method: TraceBuilder() for method in methods}
+    for method, event in lab.compare(prompt, DecodeSettings(**settings), methods):
+        runs[method].add(event)
+    return {method: run.trace() for method, run in runs.items()}
+
+
+@pytest.mark.parametrize("prompt", [PROMPTS[0], "Repeat: one two three, one two three, one two"])
+def test_every_greedy_method_writes_plains_text(lab, prompt):
+    methods = ["plain", "medusa", "draft-model", "lookahead", "prompt-lookup"]
+    traces = compare(lab, prompt, methods, max_new_tokens=32, draft_layers=3)
+    texts = {method: trace.new_token_ids for method, trace in traces.items()}
+    assert all(text == texts["plain"] for text in texts.values())
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.9])
+def test_a_draft_that_is_the_model_itself_accepts_everything(lab, temperature):
+    layers = lab.model.config.num_hidden_layers
+    trace = compare(
+        lab,
+        PROMPTS[0],
+        ["draft-model"],
+        max_new_tokens=16,
+        draft_layers=layers,
+        temperature=temperature,
+    )["draft-model"]
+    assert [len(step.emitted) for step in trace.steps] == [4] * 4
+
+
 def test_sampled_race_is_identical_with_the_same_seed(lab):
     trace = race(lab, temperature=0.8, top_p=0.9, tree="chain:2", max_new_tokens=24, seed=7)
     assert trace.new_token_ids == [token.token_id for token in trace.plain]

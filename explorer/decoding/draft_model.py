@@ -55,8 +55,9 @@ class DraftModelDrafter:
         self._agreed = 0  # so many of them are known to be the text's
 
     def begin(self, prompt: list[int]) -> None:
-        """Read the prompt, all but what `draft` will read anyway."""
-        self._catch_up(prompt)
+        """Read the prompt, if there is room to draft behind it."""
+        if len(prompt) < self.model.context_length:
+            self._catch_up(prompt)
 
     def draft(self, context: Context, clock: Stopwatch) -> Draft:
         """K tokens behind the root, or fewer where the text must end."""

@@ -130,6 +130,16 @@ def test_a_draft_with_a_shorter_context_stops_drafting(llama):
     assert steps[-1].draft.tree.n == 1
 
 
+def test_a_prompt_longer_than_the_drafts_context_is_decoded_plainly(llama):
+    model, plain = llama
+    run = DecodeSettings(draft_tokens=4)
+    drafter = drafter_of(model, run)
+    drafter.model.context_length = len(PROMPT) - 2
+    steps = steps_of(model, drafter, run, length=6)
+    assert text_of(steps) == plain[:6]
+    assert drafter.cache.length == 0
+
+
 def test_the_same_seed_repeats_the_text_and_another_does_not(llama):
     model, _ = llama
 
