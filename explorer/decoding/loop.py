@@ -190,8 +190,11 @@ def _step(
     clock, length = Stopwatch(model), cache.length
     draft = drafter.draft(context, clock)
     clock.lap("draft")
-    hidden, logits = _verify(model, draft, cache)
+    hidden, logits, asked = _verify(model, draft, cache)
     clock.lap("verify")
+    if asked is not None:
+        draft.extra.tell(asked)
+        clock.lap("draft")
     verdict = rule.judge(draft.tree, draft.tokens, logits, length, draft.proposals)
     emitted = until_eos(draft.tokens[verdict.path].tolist(), model.eos_ids)
     clock.lap("accept")
@@ -200,18 +203,22 @@ def _step(
     return StepResult(draft, length, emitted, verdict, hidden, logits, clock.laps)
 
 
-def _verify(model: BaseModel, draft: Draft, cache: KVCache) -> tuple[torch.Tensor, torch.Tensor]:
-    """One pass over the tree's rows, and extra rows if there are any: the tree's hidden, logits."""
+def _verify(
+    model: BaseModel, draft: Draft, cache: KVCache
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
+    """One pass over the tree's rows, and extra rows if there are any.
+
+    Returns hidden [n, H] and logits [n, V] of the tree, and the logits that extra rows asked for.
+    """
     tree, extra = draft.tree, draft.extra
     if extra is None:
         hidden = model.forward(draft.tokens, tree.depths, tree.mask, cache)
-        return hidden, model.logits(hidden)
+        return hidden, model.logits(hidden), None
     n, rows = tree.n, torch.cat([draft.tokens, extra.tokens])
     visible = torch.cat([F.pad(tree.mask, (0, len(extra.tokens))), extra.visible])
     hidden = model.forward(rows, torch.cat([tree.depths, extra.offsets]), visible, cache)
     logits = model.logits(torch.cat([hidden[:n], hidden[len(rows) - extra.asked :]]))
-    extra.tell(logits[n:])
-    return hidden[:n], logits[:n]
+    return hidden[:n], logits[:n], logits[n:]
 
 
 def until_eos(tokens: list[int], eos_ids: frozenset[int]) -> list[int]:

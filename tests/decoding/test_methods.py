@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from explorer.analysis.audit import audit
 from explorer.config import decode_settings
 from explorer.decoding.registry import METHODS
 from explorer.errors import ExplorerError
@@ -90,6 +91,12 @@ def test_drawn_candidates_are_judged_and_recorded(lab):
     for step in runs[1][0].steps:
         siblings = step.token_ids[1:4]  # of cartesian:3,2
         assert len(set(siblings)) == len(siblings)  # drawn without replacement
+
+
+@pytest.mark.parametrize("method", [name for name in AT_HAND if name != "plain"])
+def test_the_audit_covers_every_method(lab, method):
+    report = audit(lab, [{"prompt": PROMPT}], 12, method, draft_layers=1)
+    assert (report.method, report.identical, report.tokens) == (method, 1, 12)
 
 
 def test_bad_parameters_are_one_sentence(lab):
