@@ -125,10 +125,11 @@ function mark(app, medusa, plain) {
   medusa.mark([begin, end], moment === null ? Infinity : trace.tokensBy[state.step]);
   const theirs = moment === null ? Infinity : trace.plainAt(moment);
   plain.mark([0, 0], theirs);
-  if (moment !== null) {
+  if (moment === null) return;
+  app.store.afterwards(() => {
     medusa.reveal(end - 1);
     plain.reveal(theirs - 1);
-  }
+  });
 }
 
 /** The tokens of the accepted path that lie on the line of the node in focus. */

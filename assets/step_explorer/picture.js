@@ -9,6 +9,7 @@ const [LEAST, MOST] = [0.3, 5];
 export class Picture {
   zoom = 1;
   svg = null;
+  size = { width: 400, height: 240 };
 
   /** `draw(picture)` gives a new SVG for the present zoom and size. `zooms`: offer the buttons. */
   constructor(name, title, hint, draw, { zooms = true, tools = [] } = {}) {
@@ -30,11 +31,11 @@ export class Picture {
     this.box = element.appendChild(document.createElement("div"));
     this.box.className = "sx-box";
     if (zooms) this.#listen();
-    new ResizeObserver(() => this.redraw()).observe(this.box);
-  }
-
-  get size() {
-    return { width: this.box.clientWidth || 400, height: this.box.clientHeight || 240 };
+    new ResizeObserver(([{ contentRect }]) => {
+      // Kept, because asking the page for it while drawing would lay it out each time.
+      this.size = { width: Math.floor(contentRect.width), height: Math.floor(contentRect.height) };
+      if (this.size.width > 0) this.redraw();
+    }).observe(this.box);
   }
 
   redraw() {
@@ -73,8 +74,8 @@ export class Picture {
   }
 
   #overflows() {
-    const { box } = this;
-    return box.scrollHeight > box.clientHeight + 1 || box.scrollWidth > box.clientWidth + 1;
+    const { width, height } = this.svg.viewBox.baseVal;
+    return width > this.size.width || height > this.size.height;
   }
 
   #listen() {

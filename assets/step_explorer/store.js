@@ -23,6 +23,7 @@ export class Store {
   #changed = new Set();
   #views = [];
   #frame = null;
+  #last = [];
 
   subscribe(view) {
     this.#views.push(view);
@@ -52,6 +53,15 @@ export class Store {
     this.#changed = new Set();
     const any = (...keys) => keys.some((key) => changed.has(key));
     if (changed.size) this.#views.forEach((view) => view(any));
+    const last = this.#last;
+    this.#last = [];
+    last.forEach((action) => action());
+  }
+
+  /** Do something once all views are drawn: what reads places on the page must not come between
+   *  their writes, or the browser lays the page out again and again. */
+  afterwards(action) {
+    this.#last.push(action);
   }
 
   #schedule() {

@@ -1,12 +1,12 @@
 // One bar per step: its height the tokens it added, in the colours of their depths.
 
-import { h, replace, s } from "./dom.js";
+import { replace, s } from "./dom.js";
 import { count, plural } from "./numbers.js";
 import { Picture } from "./picture.js";
 import { stepSentence } from "./verdicts.js";
 
 const DEPTHS = 5; // looks: root, 1, 2, 3, 4 and deeper
-const [TOP, BOTTOM, LEFT] = [13, 2, 6];
+const [ABOVE, BOTTOM, LEFT] = [13, 2, 6];
 const WIDEST = 16;
 const LEAST_CAPACITY = 48; // steps that have room before anything is squeezed
 
@@ -25,9 +25,9 @@ export function timelineView(app, tools) {
       "aria-valuemax": 1, "aria-valuenow": 1,
     });
     const bars = Array.from({ length: DEPTHS }, (_, d) => s("path", { class: `sx-bar d${d}` }));
-    const cursor = s("rect", { class: "sx-cursor", y: TOP - 4, height: scale.height - TOP + 3 });
+    const cursor = s("rect", { class: "sx-cursor", y: scale.top - 4, height: scale.height - scale.top + 3 });
     const plain = s("path", { class: "sx-plain-mark" });
-    const plainText = s("text", { class: "sx-quiet", y: 9 });
+    const plainText = s("text", { class: "sx-quiet", y: scale.top - 4 });
     svg.append(s("path", { class: "sx-axis", d: `M0 ${scale.height - BOTTOM}H${scale.width}` }),
       cursor, ...bars, plain, plainText);
     listen(svg);
@@ -90,13 +90,13 @@ function scaleOf(app, { width, height }) {
   let capacity = Math.max(LEAST_CAPACITY, steps);
   if (app.state.live) while (capacity < steps || capacity % LEAST_CAPACITY) capacity += 1;
   const depth = Math.max(0, ...app.trace.trees.flatMap((t) => t.paths.map((p) => p.length)));
-  return { width, height, slot: Math.min(WIDEST, (width - 2 * LEFT) / capacity), most: Math.max(3, depth + 1) };
+  return { width, height, top: ABOVE * app.unit, slot: Math.min(WIDEST, (width - 2 * LEFT) / capacity), most: Math.max(3, depth + 1) };
 }
 
 /** A path per look: a rectangle for each token that came so. */
-function barPaths(trace, { slot, most, height }) {
+function barPaths(trace, { slot, most, top, height }) {
   const paths = Array(DEPTHS).fill("");
-  const unit = (height - TOP - BOTTOM) / most;
+  const unit = (height - top - BOTTOM) / most;
   const [gap, wide] = [slot > 4 ? 1 : 0, Math.max(0.6, slot - (slot > 4 ? 2 : slot * 0.2))];
   trace.steps.forEach(({ emitted }, i) => {
     const x = (LEFT + i * slot).toFixed(2);
@@ -114,7 +114,7 @@ function placePlain(trace, scale, written, plain, plainText) {
   const there = written > 0 && trace.plain.length > 0;
   const at = there ? (trace.tokens[Math.min(written, trace.tokens.length) - 1]?.step ?? 0) : 0;
   const x = LEFT + (at + 0.5) * scale.slot;
-  plain.setAttribute("d", there ? `M${x} ${TOP - 2}V${scale.height}` : "");
+  plain.setAttribute("d", there ? `M${x} ${scale.top - 2}V${scale.height}` : "");
   plainText.textContent = there ? "plain is here" : "";
   const right = x > scale.width - 80;
   plainText.setAttribute("x", right ? x - 3 : x + 3);
@@ -126,9 +126,4 @@ function abreast(trace, step, written) {
   const lead = trace.tokensBy[step] - written;
   const words = lead === 0 ? "as far as here" : `${plural(Math.abs(lead), "token")} ${lead > 0 ? "behind" : "ahead"}`;
   return `At this moment (${trace.clock[step].toFixed(2)} s) plain decoding was ${words}.`;
-}
-
-/** The buttons and lists above the bars. */
-export function timelineTools(app, ...more) {
-  return [h("span", { class: "sx-controls", role: "group", "aria-label": "Playback" }, ...more)];
 }

@@ -13,7 +13,7 @@ const [LEAST_COLUMN, MOST_COLUMN] = [72, 150];
 export function treeView(app) {
   const opened = new Set();
   let nodes = new Map(); // row → its elements
-  const picture = new Picture("tree", "Candidate tree", "● accepted  ○ rejected  ◇ never reached  ■ root  □ bonus · larger: likelier to the base model", draw);
+  const picture = new Picture("tree", "Candidate tree", "● accepted  ○ rejected  ◇ never reached  ■ root  □ bonus; larger: likelier to the base model", draw);
   picture.box.addEventListener("pointerleave", () => app.store.set({ hover: null }));
 
   function draw() {
@@ -61,8 +61,10 @@ export function treeView(app) {
     if (any("trace", "step")) opened.clear();
     if (any("trace", "step", "stage", "presenter")) picture.redraw();
     else if (any("row", "hover")) focus();
-    if (any("row", "step")) showRow(picture.box, nodes.get(app.row)?.group);
+    const shown = app.state.row ?? app.view?.step.accepted.at(-1);
+    if (any("row", "step")) app.store.afterwards(() => showRow(picture.box, nodes.get(shown)?.group));
   });
+  picture.element.insertBefore(picture.note, picture.box);
   return picture.element;
 }
 

@@ -44,7 +44,7 @@ export function verdictView(app) {
       tr.classList.toggle("is-focus", row === app.focusRow);
     });
     const focused = rows[app.row];
-    if (focused && app.state.hover === null) keepInSight(body, focused);
+    if (focused && app.state.hover === null) app.store.afterwards(() => keepInSight(body, focused));
   }
 
   app.store.subscribe((any) => {
