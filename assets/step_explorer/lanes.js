@@ -7,7 +7,6 @@ import { raceFigures } from "./stats.js";
 import { Assembler, readable } from "./text.js";
 
 const DEEPEST_LOOK = 4;
-const LINE = 20; // pixels, as in text.css
 const LONGEST = 2000; // characters of one token that are shown
 const NAMES = { medusa: "Medusa", plain: "Plain again (no heads are loaded)" };
 
@@ -87,8 +86,9 @@ class Lane {
     if (!element) return;
     const top = element.offsetTop;
     const { scrollTop, clientHeight } = this.box;
-    if (top >= scrollTop && top + LINE <= scrollTop + clientHeight) return;
-    this.box.scrollTop = LINE * Math.ceil(Math.max(0, top + LINE - clientHeight) / LINE);
+    const line = parseFloat(getComputedStyle(this.box).lineHeight);
+    if (top >= scrollTop && top + line <= scrollTop + clientHeight) return;
+    this.box.scrollTop = line * Math.ceil(Math.max(0, top + line - clientHeight) / line);
   }
 
   indexOf(element) {

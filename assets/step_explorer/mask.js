@@ -66,6 +66,7 @@ export function maskView(app) {
       form.setAttribute("aria-pressed", app.state.additive);
       prefix.setAttribute("aria-pressed", app.state.prefixOpen);
       picture.redraw();
+      if (any("prefixOpen")) app.store.afterwards(() => (picture.box.scrollLeft = 1e4));
     } else if (any("row", "hover")) focus();
     picture.element.classList.toggle("is-hidden", app.state.stage < 2);
   });
@@ -87,10 +88,13 @@ function gridOf(app, picture, view) {
   );
   const least = LABELLED * unit;
   // Few rows share the room; many are drawn small, without labels, so that the pattern shows.
-  const labelled = room * picture.zoom >= least;
+  // An expanded prefix makes the picture wide: it scrolls rather than shrinks.
+  const smallest =
+    prefix.length && (height - topLabel) / view.rows >= least ? 1.3 * least : LEAST_CELL;
+  const labelled = Math.max(smallest, room * picture.zoom) >= least;
   const top = labelled ? topLabel : 16 * unit;
   const fitting = labelled ? room : Math.min((height - top - 4) / view.rows, (width - left - 14) / (view.rows + before));
-  const cell = Math.max(LEAST_CELL, Math.min(MOST_CELL * unit, fitting) * picture.zoom);
+  const cell = Math.max(smallest, Math.min(MOST_CELL * unit, fitting) * picture.zoom);
   return {
     cell, left, top, labelled: cell >= least, unit, prefix, hidden, before,
     x: (column) => left + (before + column) * cell + 4,

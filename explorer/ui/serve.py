@@ -11,6 +11,7 @@ from typing import get_args
 import gradio as gr
 
 from explorer.config import Backend, Device
+from explorer.errors import ExplorerError
 from explorer.ui.engine import Engine, Progress, Racer
 from explorer.ui.handlers import connect
 from explorer.ui.limits import PRIVATE, PUBLIC, Limits
@@ -19,7 +20,10 @@ from explorer.ui.theme import STYLE_SHEETS, theme
 
 SPACE_PORT = 7860
 TITLE = "Medusa Explorer"
-CACHE_SECONDS = 3600  # saved traces are offered for an hour
+REPLAY = (
+    "Recorded runs only: open one from the list below, or a saved trace. To run prompts, start the "
+    "app without --replay."
+)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -38,6 +42,11 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("--backend", choices=get_args(Backend), default="auto")
     out.add_argument("--device", choices=get_args(Device), default="auto")
     out.add_argument(
+        "--replay",
+        action="store_true",
+        help="no model: look at recorded runs only (needs neither torch nor weights)",
+    )
+    out.add_argument(
         "--public",
         action="store_true",
         default=on_space,
@@ -52,7 +61,6 @@ def build_app(engine: Engine, limits: Limits) -> gr.Blocks:
         title=TITLE,
         analytics_enabled=False,
         fill_width=True,
-        delete_cache=(CACHE_SECONDS, CACHE_SECONDS),
     ) as demo:
         connect(engine, limits, demo)
     demo.queue(default_concurrency_limit=16, max_size=4 * limits.waiting_runs, api_open=False)
@@ -84,6 +92,11 @@ def serve(engine: Engine, limits: Limits, host: str | None, port: int | None) ->
     return demo
 
 
+def replay(progress: Progress) -> Racer:
+    """Loads nothing: the page then shows recorded runs."""
+    raise ExplorerError(REPLAY)
+
+
 def loader(args: argparse.Namespace) -> Callable[[Progress], Racer]:
     """Loads what the command line names; imports torch only when it is called."""
 
@@ -108,7 +121,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the app until it is stopped. Returns the exit status."""
     args = parser().parse_args(argv)
     try:
-        demo = serve(Engine(loader(args)), PUBLIC if args.public else PRIVATE, args.host, args.port)
+        engine = Engine(replay if args.replay else loader(args))
+        demo = serve(engine, PUBLIC if args.public else PRIVATE, args.host, args.port)
     except OSError:
         where = f"{args.host or 'this machine'}, port {args.port or 'any'}"
         print(

@@ -1,5 +1,7 @@
 import itertools
 import json
+import subprocess
+import sys
 import threading
 import time
 
@@ -11,7 +13,7 @@ from explorer.ui.engine import Engine
 from explorer.ui.examples import CHANGED, EXAMPLES
 from explorer.ui.handlers import Handlers
 from explorer.ui.limits import PRIVATE, PUBLIC
-from explorer.ui.serve import build_app, parser
+from explorer.ui.serve import build_app, parser, replay
 from explorer.ui.settings import SettingsInputs
 from tests.ui.fakes import FakeExplorer
 
@@ -222,3 +224,16 @@ def test_options(monkeypatch):
     assert not args.public
     monkeypatch.setenv("SPACE_ID", "someone/space")
     assert parser().parse_args([]).public
+
+
+def test_replay_needs_no_model_and_says_what_it_is_for():
+    assert parser().parse_args(["--replay"]).replay
+    handlers = handlers_of(load=replay)
+    session, sent = finished(handlers)
+    assert session.phase == "failed"
+    assert "Recorded runs only" in sent[-1][handlers.page.status]
+
+
+def test_the_page_needs_no_torch():
+    code = "import sys, explorer.ui.serve; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
