@@ -15,6 +15,7 @@ export const KEYS = [
 ];
 
 const TYPED_IN = "input, textarea, select, [contenteditable=''], [contenteditable='true']";
+const HARMLESS = "body, button, a, summary"; // outside the explorer: what needs no arrows or letters
 const PRESSED = "button, a[href], summary, [role=button]"; // their own space key stays theirs
 
 export function listenToKeys(app) {
@@ -37,7 +38,7 @@ export function listenToKeys(app) {
   };
   document.addEventListener("keydown", (event) => {
     const { target } = event;
-    const elsewhere = target !== document.body && !app.element.contains(target);
+    const elsewhere = !target.matches(HARMLESS) && !app.element.contains(target);
     if (elsewhere || event.ctrlKey || event.metaKey || event.altKey || !app.view) return;
     if (target.matches(TYPED_IN)) return;
     if (event.key === " " && target.matches(PRESSED)) return;

@@ -1,6 +1,9 @@
 // The style sheets, in order.
 
-export const STYLES = ["base.css", "layout.css", "text.css", "pictures.css", "panels.css"];
+export const STYLES = [
+  "base.css", "layout.css", "text.css", "pictures.css", "charts.css", "panels.css",
+  "presenter.css", "narrow.css",
+];
 
 /** Add them to the page, once; resolves when they are there. */
 export async function loadStyles() {

@@ -79,7 +79,7 @@ export function sentences(view, row) {
   if (verdict === "root") return rootSentences(view);
   const told = [guess(view, row)];
   if (verdict === "pruned") return [...told, pruned(view, row)];
-  return view.step.choices.length ? [...told, judgement(view, row)] : told;
+  return view.step.base_top.length ? [...told, judgement(view, row)] : told;
 }
 
 /** What a step did, in one sentence. */
