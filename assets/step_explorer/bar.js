@@ -5,6 +5,8 @@ import { KEYS } from "./keys.js";
 import { SPEEDS } from "./playback.js";
 import { saveHtml, saveTrace } from "./save.js";
 
+const PACKED = import.meta.url.startsWith("data:"); // inside such a file already
+
 export function barView(app) {
   const caption = h("p", { class: "sx-caption" });
   const gallery = h("span", { class: "sx-gallery" });
@@ -16,7 +18,8 @@ export function barView(app) {
     } });
   const needing = [
     button("save", "Save this run as a trace", () => saveTrace(app.trace)),
-    button("html", "Save this run as one HTML file that opens offline", () => app.attempt(saveHtml(app.trace))),
+    ...(PACKED ? [] : [button("html", "Save this run as one HTML file that opens offline",
+      () => app.attempt(saveHtml(app.trace)))]),
     button("link", "Copy a link to this step", () => app.copyLink()),
     button("present", "Presenter mode: large type, a step in stages (p)", () => app.present(true)),
   ];
