@@ -3,6 +3,7 @@
 import { s } from "./dom.js";
 import { count } from "./numbers.js";
 import { Picture } from "./picture.js";
+import { LAST_STAGE } from "./store.js";
 import { SIGNS } from "./verdicts.js";
 
 const [LEAST_SLOT, MOST_SLOT] = [3, 64];
@@ -20,7 +21,7 @@ export function cacheView(app) {
     if (!view) return svg;
     const grid = gridOf(view, width, height, app.unit);
     svg.append(prefix(grid, grid.above, "written", view), prefix(grid, grid.below, "kept", view));
-    const kept = app.state.stage > 4 ? view.step.accepted.slice(0, view.step.emitted.length) : [];
+    const kept = app.state.stage === LAST_STAGE ? view.step.accepted.slice(0, view.step.emitted.length) : [];
     kept.forEach((row, at) => svg.append(s("path", { class: "sx-slide",
       d: `M${grid.x(row) + grid.slot / 2} ${grid.above + grid.tall}L${grid.x(at) + grid.slot / 2} ${grid.below}` })));
     if (app.state.stage > 2) {
@@ -44,7 +45,7 @@ export function cacheView(app) {
     if (any("trace", "step", "stage", "presenter")) {
       picture.redraw();
       const { view } = app;
-      picture.note.textContent = view ? spoken(view) : "";
+      picture.note.textContent = view && app.state.stage === LAST_STAGE ? spoken(view) : "";
     } else if (any("row", "hover")) focus();
   });
   return picture.element;

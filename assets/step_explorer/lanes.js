@@ -4,6 +4,7 @@
 import { h, replace } from "./dom.js";
 import { plural, probability, rate, ratio } from "./numbers.js";
 import { raceFigures } from "./stats.js";
+import { LAST_STAGE } from "./store.js";
 import { Assembler, readable } from "./text.js";
 
 const DEEPEST_LOOK = 4;
@@ -27,7 +28,7 @@ export function lanesView(app) {
       plain.grow(app.trace, app.trace.plain.map((token) => token.token_id), null);
       heads(app, medusa, plain);
     }
-    if (any("trace", "grown", "step", "clock", "playing", "follow")) mark(app, medusa, plain);
+    if (any("trace", "grown", "step", "clock", "playing", "follow", "stage")) mark(app, medusa, plain);
     if (any("hover", "row", "step", "trace")) light(app, medusa);
   });
   const legend = h("p", { class: "sx-legend" }, "tokens: ",
@@ -122,7 +123,9 @@ function mark(app, medusa, plain) {
   const end = trace.tokensBy[state.step];
   const begin = end - trace.steps[state.step].emitted.length;
   const moment = app.moment;
-  medusa.mark([begin, end], moment === null ? Infinity : trace.tokensBy[state.step]);
+  // Until a step is committed, its root is all that is known of it.
+  const known = state.stage < LAST_STAGE ? begin + 1 : end;
+  medusa.mark([begin, known], moment === null && known === end ? Infinity : known);
   const theirs = moment === null ? Infinity : trace.plainAt(moment);
   plain.mark([0, 0], theirs);
   if (moment === null) return;

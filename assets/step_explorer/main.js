@@ -64,8 +64,9 @@ export class Explorer {
   get row() {
     const { view } = this;
     if (!view) return 0;
-    const { row } = this.state;
-    return row !== null && row < view.rows ? row : view.tellingRow;
+    const { row, stage } = this.state;
+    if (row !== null && row < view.rows) return row;
+    return stage > 3 ? view.tellingRow : 0;
   }
 
   /** The row under the pointer, else the selected one; and its line from the root. */

@@ -33,7 +33,7 @@ export function maskView(app) {
     const band = s("rect", { class: "sx-band", x: 0, width: grid.width, height: grid.cell, y: -99 });
     const label = s("text", { class: "sx-token sx-float", x: grid.left - 6, y: -99 });
     svg.append(band, ground(grid, view), cells(app, grid, view), heads(grid, view), label);
-    const rows = grid.labelled ? rowLabels(grid, view, svg) : [];
+    const rows = grid.labelled ? rowLabels(app, grid, view, svg) : [];
     svg.addEventListener("pointermove", (event) => {
       const box = svg.getBoundingClientRect();
       const y = ((event.clientY - box.top) * grid.height) / box.height - grid.top;
@@ -54,7 +54,7 @@ export function maskView(app) {
     const line = new Set(app.focusLine);
     parts.rows.forEach((text, i) => text.classList.toggle("is-line", line.has(i)));
     if (!grid.labelled) {
-      parts.label.textContent = `${SIGNS[view.step.verdicts[row]]} ${view.label(row, LABEL)}`;
+      parts.label.textContent = `${signOf(app, row)} ${view.label(row, LABEL)}`;
       parts.label.setAttribute("y", Math.max(12, grid.top + (row + 0.5) * grid.cell + 4));
     }
     picture.note.textContent = readout(view, row);
@@ -159,11 +159,14 @@ function heads(grid, view) {
   return group;
 }
 
-function rowLabels(grid, view, svg) {
+/** The verdict's sign, once it is revealed. */
+const signOf = (app, row) => (app.state.stage > 3 ? SIGNS[app.view.step.verdicts[row]] : "·");
+
+function rowLabels(app, grid, view, svg) {
   return Array.from({ length: view.rows }, (_, row) => {
     const y = grid.top + (row + 0.5) * grid.cell + 3.5 * grid.unit;
     const label = s("text", { class: "sx-token sx-end", x: grid.left - 30 * grid.unit, y },
-      `${view.label(row, LABEL)} ${SIGNS[view.step.verdicts[row]]}`);
+      `${view.label(row, LABEL)} ${signOf(app, row)}`);
     const position = view.step.context_length + view.shape.depths[row];
     svg.append(label, s("text", { class: "sx-quiet sx-end", x: grid.left - 6, y }, String(position)));
     return label;

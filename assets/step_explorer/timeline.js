@@ -3,6 +3,7 @@
 import { replace, s } from "./dom.js";
 import { count, plural } from "./numbers.js";
 import { Picture } from "./picture.js";
+import { LAST_STAGE } from "./store.js";
 import { stepSentence } from "./verdicts.js";
 
 const DEPTHS = 5; // looks: root, 1, 2, 3, 4 and deeper
@@ -60,7 +61,8 @@ export function timelineView(app, tools) {
     const written = app.trace.plainAt(app.trace.clock[step]);
     placePlain(app.trace, scale, written, plain, plainText);
     replace(title, `Step ${count(step + 1)} of ${count(app.trace.steps.length)}`);
-    picture.note.textContent = `${sentence} ${abreast(app.trace, step, written)}`;
+    const done = app.state.stage === LAST_STAGE ? `${sentence} ` : "";
+    picture.note.textContent = done + abreast(app.trace, step, written);
     picture.note.title = picture.note.textContent;
   }
 
@@ -79,7 +81,7 @@ export function timelineView(app, tools) {
   app.store.subscribe((any) => {
     if (any("trace", "presenter", "live")) picture.redraw();
     if (any("trace", "grown")) fill();
-    else if (any("step")) place();
+    else if (any("step", "stage")) place();
     if (!app.view) replace(title, "No steps yet");
   });
   return picture.element;

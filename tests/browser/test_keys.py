@@ -120,17 +120,21 @@ def test_presenter_mode_reveals_a_step_in_six_stages(steps, trace):
     assert steps.state("presenter")
     size = "s => parseFloat(getComputedStyle(document.querySelector(s)).fontSize)"
     assert steps.page.evaluate(size, ".sx-stage-sentence") >= 20
-    told, nodes, judged = [], [], []
+    known = ".sx-medusa-text .sx-tok.is-now"
+    told, nodes, judged, signs = [], [], [], []
+    assert steps.count(known) == 1  # what the step will add is not given away
     for _ in range(6):
         told.append(steps.text(".sx-stage-sentence"))
         nodes.append(steps.count(".sx-tree [role=treeitem]:not(.is-bonus)"))
         judged.append(steps.count(".sx-tree .is-accepted"))
+        signs.append("●" in "".join(steps.texts(".sx-mask svg .sx-token")))
         steps.press("ArrowRight")
     assert len(set(told)) == 6
     assert all(sentence.endswith(".") for sentence in told)
     assert nodes == [1, n, n, n, n, n]
     assert judged[:4] == [0, 0, 0, 0]
     assert judged[4] > 0
+    assert signs == [False, False, False, False, True, True]
     assert steps.step == number + 1  # after the last stage comes the next step's first
     assert steps.state("stage") == 0
     steps.press("ArrowLeft")
