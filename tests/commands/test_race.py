@@ -1,0 +1,69 @@
+"""`race` over a fake engine."""
+
+import pytest
+
+from explorer import cli
+from explorer.commands import race
+from tests.commands.fakes import TOKENS, refused, run_json
+
+
+def test_race_compares_the_lanes(fake, capsys):
+    result, _ = run_json(capsys, "race", "Hello")
+    assert set(result["lanes"]) == {"plain", "medusa"}
+    plain, medusa = result["lanes"]["plain"], result["lanes"]["medusa"]
+    assert plain["tokens_per_second"] == pytest.approx(100)
+    assert plain["tokens_per_step"] == 1
+    assert medusa["tokens_per_second"] == pytest.approx(5 / 0.03)
+    assert medusa["seconds"] == pytest.approx(0.03)
+    assert result["speedup"] == pytest.approx(5 / 3)
+    assert result["identical"] is True
+
+
+def test_race_sees_a_difference(fake, capsys):
+    fake.plain = [*TOKENS[:-1], 1]
+    result, _ = run_json(capsys, "race", "Hello")
+    assert result["identical"] is False
+
+
+def test_race_of_many_methods(fake, capsys):
+    result, _ = run_json(capsys, "race", "Hello", "--methods", "prompt-lookup, plain,lookahead")
+    assert list(result["lanes"]) == ["plain", "prompt-lookup", "lookahead"]
+    assert result["settings"]["method"] == "prompt-lookup"
+    assert result["lanes"]["lookahead"]["speedup"] == pytest.approx(5 / 3)
+    assert result["lanes"]["lookahead"]["identical"] is True
+    assert result["lanes"]["plain"]["speedup"] is None
+    assert cli.main(["race", "Hello", "--methods", "plain,medusa,lookahead"]) == 0
+    assert "all lanes gave the same text" in capsys.readouterr().out
+
+
+def test_race_for_a_person_is_text(fake, capsys):
+    assert cli.main(["race", "Hello"]) == 0
+    out = capsys.readouterr().out
+    assert "speedup 1.67×" in out
+    assert "both lanes gave the same text" in out
+
+
+def test_a_person_reads_dashes_where_nothing_was_measured():
+    lane = {"tokens_per_second": None, "tokens_per_step": None, "seconds": 0.0, "new_tokens": 0}
+    lane |= {"speedup": None, "identical": True}
+    result = {
+        "lanes": {"plain": lane, "medusa": lane},
+        "identical": True,
+        "speedup": None,
+        "spread": None,
+        "estimate": True,
+        "text": "",
+    }
+    assert "speedup –×" in race.render(result)
+
+
+@pytest.mark.parametrize(
+    ("argv", "hint"),
+    [
+        (["race", "x", "--methods", "medusa"], "plain and one other"),
+        (["race", "x", "--methods", ""], "plain and one other"),
+        (["race", "x", "--methods", "plain,telepathy"], "no method 'telepathy'"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_two(fake, capsys, argv, hint):
+    assert hint in refused(capsys, *argv)
