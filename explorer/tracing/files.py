@@ -15,7 +15,10 @@ from explorer.tracing.schema import FORMAT_VERSION, Trace
 
 SUFFIX = ".json.gz"
 MAX_BYTES = 64 * 2**20  # of JSON, after decompression
+MOST_RATIO = 200  # of JSON over file; real traces stay near 10, only made-up ones come near 1,000
 COMPRESS_LEVEL = 6
+MOST_MISTAKES = 1000  # that are looked at one by one
+SMALL = 4096  # bytes; below it a ratio says nothing
 
 
 def dump_trace(trace: Trace) -> bytes:
@@ -37,12 +40,10 @@ def parse_trace(data: bytes, name: str = "trace") -> Trace:
     try:
         return Trace.model_validate(value)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        where = ".".join(map(str, first["loc"])) or "the whole"
         raise ExplorerError(
-            f"{name} does not hold a valid trace ({where:.80}: {first['msg']:.200}): save it again "
+            f"{name} does not hold a valid trace ({_mistake(error)}): save it again "
             "from Medusa Explorer."
-        ) from error
+        ) from None  # who prints a traceback would print every mistake
 
 
 def write_trace(trace: Trace, path: str | Path) -> Path:
@@ -67,6 +68,15 @@ def read_trace(path: str | Path) -> Trace:
     return parse_trace(data, path.name)
 
 
+def _mistake(error: ValidationError) -> str:
+    """The first mistake in a few words. A list of millions would take minutes to make."""
+    if error.error_count() > MOST_MISTAKES:
+        return f"it has {error.error_count()} mistakes"
+    first = error.errors(include_input=False, include_url=False)[0]
+    where = ".".join(map(str, first["loc"])) or "the whole"
+    return f"{where:.80}: {first['msg']:.200}"
+
+
 def _inflate(data: bytes, name: str) -> bytes:
     """Decompress at most MAX_BYTES: a bomb is refused before it is inflated."""
     try:
@@ -83,6 +93,11 @@ def _inflate(data: bytes, name: str) -> bytes:
         raise ExplorerError(f"{name} is cut short or damaged: save it again.") from error
     if len(inflated) > MAX_BYTES:
         raise _too_large(name)
+    if len(inflated) > MOST_RATIO * max(len(data), SMALL):
+        raise ExplorerError(
+            f"{name} repeats the same few bytes over and over: choose a {SUFFIX} file "
+            "that Medusa Explorer saved."
+        )
     return inflated
 
 

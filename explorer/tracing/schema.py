@@ -7,7 +7,7 @@ root included). All probabilities are in [0, 1], all times in milliseconds.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -21,7 +21,13 @@ TOP_BASE = 5  # predictions of the base model kept at every row
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 Milliseconds = Annotated[float, Field(ge=0.0)]
 TokenId = Annotated[int, Field(ge=0)]
+Rank = Annotated[int, Field(ge=0)]
 Verdict = Literal["root", "accepted", "rejected", "pruned"]
+
+T = TypeVar("T")
+# A hostile file may hold millions of wrong entries, and the first one is enough.
+Entries = Annotated[list[T], Field(fail_fast=True)]
+Pieces = Annotated[dict[TokenId, "Piece"], Field(fail_fast=True)]
 
 
 class Record(BaseModel):
@@ -44,9 +50,7 @@ class TreeShape(Record):
     """
 
     name: str
-    paths: list[Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]] = Field(
-        max_length=MAX_NODES - 1
-    )
+    paths: Entries[Annotated[Entries[Rank], Field(min_length=1)]] = Field(max_length=MAX_NODES - 1)
 
     @model_validator(mode="after")
     def _prefix_closed(self) -> TreeShape:
@@ -76,8 +80,8 @@ class TreeShape(Record):
 class TopTokens(Record):
     """The likeliest tokens of one distribution, best first."""
 
-    ids: list[TokenId] = Field(max_length=TOP_HEADS)
-    probs: list[Probability] = Field(max_length=TOP_HEADS)
+    ids: Entries[TokenId] = Field(max_length=TOP_HEADS)
+    probs: Entries[Probability] = Field(max_length=TOP_HEADS)
 
 
 class Position(Record):
@@ -89,7 +93,7 @@ class Position(Record):
 
     index: int = Field(ge=0)
     base_choice: TokenId
-    heads: list[TopTokens] = Field(max_length=MAX_HEADS)
+    heads: Entries[TopTokens] = Field(max_length=MAX_HEADS)
 
 
 class Timings(Record):
@@ -116,8 +120,8 @@ class LookaheadState(Record):
     went into the pool.
     """
 
-    window: list[list[TokenId]] = Field(max_length=MAX_NODES, description="[levels][W]")
-    guesses: list[list[TokenId]] = Field(
+    window: Entries[Entries[TokenId]] = Field(max_length=MAX_NODES, description="[levels][W]")
+    guesses: Entries[Entries[TokenId]] = Field(
         max_length=MAX_NODES, description="what the pool holds behind the root, newest first"
     )
     pool_size: int = Field(ge=0, description="n-grams in the whole pool")
@@ -133,32 +137,37 @@ class Step(Record):
     index: int = Field(ge=0)
     context_length: int = Field(ge=0, description="tokens in the KV cache before the verify pass")
     tree: int = Field(ge=0, description="index into Trace.trees")
-    token_ids: list[TokenId] = Field(min_length=1, max_length=MAX_NODES)
-    draft_probs: list[Probability] = Field(description="by the drafter, given the path; root: 1")
-    joint_probs: list[Probability] = Field(description="product of draft_probs along the path")
-    base_probs: list[Probability] = Field(
+    token_ids: Entries[TokenId] = Field(min_length=1, max_length=MAX_NODES)
+    draft_probs: Entries[Probability] = Field(description="by the drafter, given the path; root: 1")
+    joint_probs: Entries[Probability] = Field(description="product of draft_probs along the path")
+    base_probs: Entries[Probability] = Field(
         description="of the row's token, by the base model at its parent's row, as the rule sees it"
     )
-    base_ranks: list[Annotated[int, Field(ge=0)]] = Field(description="0: the base model's first")
-    choices: list[Annotated[int, Field(ge=-1)]] = Field(
+    base_ranks: Entries[Rank] = Field(description="0: the base model's first")
+    choices: Entries[Annotated[int, Field(ge=-1)]] = Field(
         description="what the rule wanted below each row: the argmax, or the token drawn; "
         "−1 where it was never asked"
     )
-    thresholds: list[Probability] | None = Field(
+    thresholds: Entries[Probability] | None = Field(
         None, description="typical acceptance: what a row's base_prob had to exceed"
     )
-    verdicts: list[Verdict]
-    base_top: list[TopTokens] = Field(description="base model's best at each row; empty: no pass")
-    accepted: list[int] = Field(min_length=1, description="rows of the accepted path, root first")
-    emitted: list[TokenId] = Field(description="tokens this step added to the text")
+    verdicts: Entries[Verdict]
+    base_top: Entries[TopTokens] = Field(
+        description="base model's best at each row; empty: no pass"
+    )
+    accepted: Entries[int] = Field(
+        min_length=1, description="rows of the accepted path, root first"
+    )
+    emitted: Entries[TokenId] = Field(description="tokens this step added to the text")
     bonus: TokenId | None
     bonus_prob: Probability | None
-    positions: list[Position] = Field(
+    positions: Entries[Position] = Field(
+        max_length=MAX_STEPS,
         description="the position that chose the root (the first step's is in the header), and "
-        "positions of this or earlier steps that were not told yet; their index says which"
+        "positions of this or earlier steps that were not told yet; their index says which",
     )
     timings: Timings
-    draft_top: list[TopTokens] | None = Field(
+    draft_top: Entries[TopTokens] | None = Field(
         None,
         max_length=MAX_NODES,
         description="where the heads see their path: what they offered below each row, best first",
@@ -225,13 +234,13 @@ class Header(Record):
     num_heads: int = Field(ge=0, le=MAX_HEADS)
     backend: str
     device: str
-    versions: dict[str, str]
+    versions: Annotated[dict[str, str], Field(fail_fast=True)]
     settings: Settings
     prompt: str
-    prompt_ids: list[TokenId]
+    prompt_ids: Entries[TokenId]
     prompt_position: Position | None = Field(description="predictions from the last prompt token")
     prefill_ms: Milliseconds
-    eos_ids: list[TokenId]
+    eos_ids: Entries[TokenId]
 
 
 class Trace(Record):
@@ -239,10 +248,10 @@ class Trace(Record):
 
     format_version: Literal[1] = FORMAT_VERSION
     header: Header
-    pieces: dict[TokenId, Piece]
-    trees: list[TreeShape]
-    steps: list[Step] = Field(max_length=MAX_STEPS)
-    plain: list[PlainToken] = Field(
+    pieces: Pieces
+    trees: Entries[TreeShape] = Field(max_length=MAX_STEPS)
+    steps: Entries[Step] = Field(max_length=MAX_STEPS)
+    plain: Entries[PlainToken] = Field(
         default_factory=list, max_length=MAX_STEPS, description="the plain lane of the same race"
     )
     plain_prefill_ms: Milliseconds | None = None

@@ -2,10 +2,12 @@ import gzip
 import json
 
 import pytest
+from pydantic import ValidationError
 
 from explorer.errors import ExplorerError
 from explorer.tracing import files
 from explorer.tracing.files import dump_trace, parse_trace, read_trace, write_trace
+from explorer.tracing.schema import Trace
 from tests.ui.fakes import FakeExplorer
 
 
@@ -121,3 +123,65 @@ def test_file_at_the_limit_is_read(trace, monkeypatch):
     monkeypatch.setattr(files, "MAX_BYTES", files.MAX_BYTES - 1)
     with pytest.raises(ExplorerError, match="larger"):
         parse_trace(dump_trace(trace))
+
+
+def test_file_that_repeats_the_same_bytes_is_refused(trace):
+    fits = gzip.compress(b" " * (files.MOST_RATIO * files.SMALL) + b"{}")
+    with pytest.raises(ExplorerError, match=r"^run.json.gz repeats the same few bytes .* choose"):
+        parse_trace(fits, "run.json.gz")
+    text = trace.model_dump_json().encode()
+    with pytest.raises(ExplorerError, match="repeats the same few bytes"):
+        parse_trace(gzip.compress(text + b" " * (files.MOST_RATIO * (len(text) + files.SMALL))))
+
+
+def test_a_small_file_may_repeat_itself(trace):
+    text = trace.model_dump_json().encode()
+    room = files.MOST_RATIO * files.SMALL - len(text)
+    assert parse_trace(gzip.compress(text + b" " * room)) == trace
+
+
+def test_real_traces_stay_far_below_the_ratio(trace):
+    packed_bytes = len(dump_trace(trace))
+    assert len(trace.model_dump_json()) < files.MOST_RATIO * packed_bytes / 4
+
+
+def lists_and_tables(value, path=()):
+    """Paths of all lists and of the dictionaries that hold many of a kind."""
+    if isinstance(value, list) or path in {("pieces",), ("header", "versions")}:
+        yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, item in items:
+        if isinstance(item, (dict, list)):
+            yield from lists_and_tables(item, (*path, key))
+
+
+def test_the_first_wrong_entry_of_any_list_ends_the_check(trace):
+    """Else a small file could hold millions of mistakes, each of them reported."""
+    value = json.loads(trace.model_dump_json())
+    state = {"window": [[1]], "guesses": [[1]], "pool_size": 1}
+    tops = value["steps"][1]["base_top"]
+    value["steps"][1] |= {"draft_top": tops, "thresholds": [0.5], "lookahead": state}
+    wrong = [[-0.5, None] * 100, {str(-i): None for i in range(1, 200)}]
+    seen = set()
+    for path in lists_and_tables(value):
+        kind = tuple(key for key in path if isinstance(key, str)), len(path)
+        if kind in seen or path[:2] == ("steps", 0):
+            continue
+        seen.add(kind)
+        *above, last = path
+        at = value
+        for key in above:
+            at = at[key]
+        kept, at[last] = at[last], wrong[isinstance(at[last], dict)]
+        with pytest.raises(ValidationError) as error:
+            Trace.model_validate(value)
+        assert error.value.error_count() <= 4, path
+        at[last] = kept
+    assert len(seen) > 25
+
+
+def test_a_file_of_many_mistakes_gets_a_sentence_without_a_list_of_them(trace):
+    value = json.loads(trace.model_dump_json()) | {f"x{i}": 0 for i in range(5000)}
+    with pytest.raises(ExplorerError, match="it has 5000 mistakes") as error:
+        parse_trace(packed(value))
+    assert error.value.__cause__ is None
