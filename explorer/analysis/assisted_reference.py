@@ -8,20 +8,27 @@ batch of tokens, which holds the prefill, is left out on both sides.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel as Schema
 from pydantic import ConfigDict
 from transformers import GenerationConfig
 
-from explorer.analysis.reference import clocked_generate, ours
+from explorer.analysis.reference import (
+    Clock,
+    TimedRun,
+    clocked_generate,
+    in_turn,
+    ours,
+    quotient,
+)
 from explorer.config import DecodeSettings
 
 if TYPE_CHECKING:
     from explorer import Explorer
 
-WARM_UP_TOKENS = 4
+Theirs = Callable[["Explorer", list[int], DecodeSettings], tuple[list[int], Clock]]
 
 
 class AssistedReference(Schema):
@@ -49,38 +56,37 @@ def measure_assisted(
 
 
 def _compare(
-    explorer: Explorer, prompts: Sequence[str], settings: DecodeSettings, theirs
+    explorer: Explorer, prompts: Sequence[str], settings: DecodeSettings, theirs: Theirs
 ) -> AssistedReference:
-    tokens, seconds = {"ours": 0, "theirs": 0}, {"ours": 0.0, "theirs": 0.0}
-    identical = 0
-    short = settings.model_copy(update={"max_new_tokens": WARM_UP_TOKENS})
-    for prompt in prompts[:1]:  # warm up, so that neither pays for the first allocation
-        ours(explorer, explorer.encode(prompt, short), short)
-        theirs(explorer, explorer.encode(prompt, short), short)
-    for number, prompt in enumerate(prompts):
-        ids, texts = explorer.encode(prompt, settings), {}
-        for name in ("ours", "theirs") if number % 2 else ("theirs", "ours"):
-            if name == "ours":
-                texts[name], spent = ours(explorer, ids, settings)
-                timed = len(texts[name]) - 1
-            else:
-                texts[name], clock = theirs(explorer, ids, settings)
-                timed, spent = len(texts[name]) - clock.first_tokens, clock.seconds
-            tokens[name] += max(0, timed)
-            seconds[name] += spent if timed > 0 else 0.0
-        identical += texts["ours"] == texts["theirs"]
-    rate = {k: tokens[k] / seconds[k] if seconds[k] > 0 and tokens[k] else None for k in tokens}
-    both = rate["ours"] is not None and rate["theirs"] is not None
+    def run_theirs(ids: list[int], most: int) -> TimedRun:
+        text, clock = theirs(explorer, ids, _shorter(settings, most))
+        return text, len(text) - clock.first_tokens, clock.seconds
+
+    def run_ours(ids: list[int], most: int) -> TimedRun:
+        text, spent = ours(explorer, ids, _shorter(settings, most))
+        return text, len(text) - 1, spent
+
+    rates, identical = in_turn(
+        {"theirs": run_theirs, "ours": run_ours},
+        [explorer.encode(prompt, settings) for prompt in prompts],
+        settings.max_new_tokens,
+    )
     return AssistedReference(
         prompts=len(prompts),
-        ours_tokens_per_second=rate["ours"],
-        generate_tokens_per_second=rate["theirs"],
-        ours_over_generate=rate["ours"] / rate["theirs"] if both else None,
+        ours_tokens_per_second=rates["ours"],
+        generate_tokens_per_second=rates["theirs"],
+        ours_over_generate=quotient(rates["ours"], rates["theirs"]),
         identical_prompts=identical,
     )
 
 
-def _with_draft(explorer: Explorer, ids: list[int], settings: DecodeSettings):
+def _shorter(settings: DecodeSettings, most: int) -> DecodeSettings:
+    return settings.model_copy(update={"max_new_tokens": most})
+
+
+def _with_draft(
+    explorer: Explorer, ids: list[int], settings: DecodeSettings
+) -> tuple[list[int], Clock]:
     """`generate(assistant_model=…)`, drafting K tokens in every step as ours does."""
     draft = explorer.draft_model(settings.draft_layers)
     draft.network.generation_config = GenerationConfig(
@@ -97,7 +103,9 @@ def _with_draft(explorer: Explorer, ids: list[int], settings: DecodeSettings):
         )
 
 
-def _with_lookup(explorer: Explorer, ids: list[int], settings: DecodeSettings):
+def _with_lookup(
+    explorer: Explorer, ids: list[int], settings: DecodeSettings
+) -> tuple[list[int], Clock]:
     """`generate(prompt_lookup_num_tokens=…)`."""
     return clocked_generate(
         explorer.model,

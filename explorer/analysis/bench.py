@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from explorer.analysis.assisted_reference import measure_assisted
+from explorer.analysis.assisted_reference import AssistedReference, measure_assisted
 from explorer.analysis.bench_report import PLAIN, BenchReport, verdict_sentence
 from explorer.analysis.cost_curve import WIDTHS, CostCurve, measure_cost_curve
 from explorer.analysis.memory import extra_memory
@@ -31,7 +32,7 @@ from explorer.analysis.races import (
     geometric_spread,
     method_figures,
 )
-from explorer.analysis.reference import measure_reference
+from explorer.analysis.reference import Reference, measure_reference
 from explorer.config import DecodeSettings, decode_settings
 from explorer.decoding.loop import StepResult
 from explorer.errors import ExplorerError
@@ -74,15 +75,10 @@ def bench(
     chosen = _settings(racing, tree=tree, max_new_tokens=max_new_tokens, **parameters)
     races = _races(explorer, prompts, chosen, tell, cancel)
     mains = [race.figures for race in races[main]] if main else []
-    side = [] if _cancelled(cancel) else _side_prompts(prompts)
-    tell("where the time of a step goes", 0.8)
-    figures = _methods(races, racing, _plain_shares(explorer, side))
-    overhead = _overheads(explorer, side, main, tree)
-    tell("cost curve", 0.9)
-    curve = measure_cost_curve(explorer.model, WIDTHS, _context(explorer)) if side else None
-    tell("transformers' generate()", 0.95)
-    compared = measure_reference(explorer, side, SIDE_TOKENS) if reference and side else None
-    assisted = measure_assisted(explorer, side, _shortened(chosen)) if reference and side else {}
+    side = _Side()
+    if not _cancelled(cancel):
+        side = _measured_aside(explorer, _side_prompts(prompts), chosen, main, reference, tell)
+    figures = _methods(races, racing, side.plain_shares)
     spread = geometric_spread(race.speedup for race in mains)
     return BenchReport(
         **_header(explorer),
@@ -94,15 +90,47 @@ def bench(
         spread=spread,
         methods=figures,
         per_category=categories(mains),
-        overhead=overhead,
-        cost_curve=curve,
-        reference=compared,
-        assisted_reference=assisted,
-        details=_details(explorer, races, chosen, racing, curve),
-        plain_over_generate=compared.plain_over_generate if compared else None,
+        overhead=side.overhead,
+        cost_curve=side.curve,
+        reference=side.reference,
+        assisted_reference=side.assisted,
+        details=_details(explorer, races, chosen, racing, side.curve),
+        plain_over_generate=side.reference and side.reference.plain_over_generate,
         races=[race.figures for group in races.values() for race in group],
         sentence=verdict_sentence(main, figures, spread),
     )
+
+
+@dataclass(frozen=True)
+class _Side:
+    """What is measured apart from the races, on a few prompts; nothing where it was cancelled."""
+
+    plain_shares: Shares | None = None
+    overhead: list[Overhead] = field(default_factory=list)
+    curve: CostCurve | None = None
+    reference: Reference | None = None
+    assisted: dict[str, AssistedReference] = field(default_factory=dict)
+
+
+def _measured_aside(
+    explorer: Explorer,
+    prompts: Sequence[str],
+    chosen: dict[str, DecodeSettings],
+    main: str | None,
+    reference: bool,
+    tell: Progress,
+) -> _Side:
+    tell("where the time of a step goes", 0.8)
+    plain_shares = _plain_shares(explorer, prompts)
+    overhead = _overheads(explorer, prompts, chosen[main]) if main in explorer.heads else []
+    tell("cost curve", 0.9)
+    curve = measure_cost_curve(explorer.model, WIDTHS, _context(explorer))
+    tell("transformers' generate()", 0.95)
+    if not reference:
+        return _Side(plain_shares, overhead, curve)
+    compared = measure_reference(explorer, prompts, SIDE_TOKENS)
+    assisted = measure_assisted(explorer, prompts, _shortened(chosen))
+    return _Side(plain_shares, overhead, curve, compared, assisted)
 
 
 def _settings(racing: Sequence[str], **values: object) -> dict[str, DecodeSettings]:
@@ -183,12 +211,11 @@ def _identical(races: dict[str, list[Race]]) -> int:
 
 
 def _overheads(
-    explorer: Explorer, prompts: Sequence[str], method: str | None, tree: str
+    explorer: Explorer, prompts: Sequence[str], settings: DecodeSettings
 ) -> list[Overhead]:
-    """Of the main method, at the tree that was raced and at 64 nodes."""
-    if method not in explorer.heads or not prompts:
-        return []
-    trees = [tree, wide_tree(explorer.heads[method].heads.config.num_heads)]
+    """Of a method with heads, at the tree that was raced and at 64 nodes."""
+    method = settings.method
+    trees = [settings.tree, wide_tree(explorer.heads[method].heads.config.num_heads)]
     return [
         measure_overhead(
             explorer,

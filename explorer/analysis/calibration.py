@@ -16,9 +16,7 @@ import torch
 from explorer.analysis.calibration_file import (
     Basis,
     Calibration,
-    Costs,
     Key,
-    choose,
     key_of,
     load_calibration,
     save_calibration,
@@ -32,6 +30,7 @@ from explorer.analysis.joint_counts import (
     visited_rows,
 )
 from explorer.analysis.rank_table import load_rank_table
+from explorer.analysis.tree_choice import Costs, choose
 from explorer.analysis.tree_search import greedy_order, product_success
 from explorer.config import DecodeSettings, decode_settings
 from explorer.errors import ExplorerError
@@ -129,12 +128,12 @@ def auto_calibration(
         rest_ms=QUICK_REST_MS,
         by_depth=heads.config.num_heads if heads.sees_path else 0,
     )
-    table = load_rank_table(heads_folder) if heads_folder else None
-    fits = table is not None and (table.heads, table.num_heads) == (key.heads, num_heads(heads))
+    table, count = load_rank_table(heads_folder) if heads_folder else None, heads.config.num_heads
+    fits = table is not None and (table.heads, table.num_heads) == (key.heads, count)
     if fits and any(map(len, table.texts)):
         calibration = _by_texts(key, costs, table.rows(), "rank table")
     else:
-        calibration = _by_guess(key, costs, num_heads(heads))
+        calibration = _by_guess(key, costs, count)
     with contextlib.suppress(ExplorerError):  # then it is measured again next time
         save_calibration(calibration)
     return calibration
@@ -175,11 +174,6 @@ def _by_guess(key: Key, costs: Costs, heads: int) -> Calibration:
     return choose(key, order, costs, accuracy, basis="guess")
 
 
-def num_heads(heads: MedusaHeads) -> int:
-    """How many heads there are: the deepest node that a tree may have."""
-    return heads.config.num_heads
-
-
 def guessed_accuracy(num_heads: int) -> list[list[float]]:
     """Accuracies [heads][rank] to start from where nobody has measured any."""
     first = [*GUESSED_FIRST, *[GUESSED_FIRST[-1]] * num_heads][:num_heads]
@@ -195,7 +189,7 @@ def time_heads(model: BaseModel, heads: MedusaHeads, repeats: int = 15) -> float
         model.synchronise()
         start = time.perf_counter()
         if isinstance(heads, HydraHeads):
-            for depth in range(1, num_heads(heads) + 1):
+            for depth in range(1, heads.config.num_heads + 1):
                 heads.propose_next(hidden, torch.zeros(1, depth, dtype=torch.long), TOP_HEADS)
         else:
             heads.propose(hidden, TOP_HEADS)

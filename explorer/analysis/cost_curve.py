@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -64,6 +64,11 @@ class CostCurve(Schema):
             return float(np.interp(n, rows, costs))
         slope = (costs[-1] - costs[-2]) / (rows[-1] - rows[-2])
         return float(costs[-1] + slope * (n - rows[-1]))
+
+
+def mean_cost(curves: Sequence[CostCurve]) -> Callable[[int], float]:
+    """C(n), averaged over the context lengths it was measured at."""
+    return lambda n: sum(curve.at(n) for curve in curves) / len(curves)
 
 
 @torch.inference_mode()

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 PARTS = ("heads", "draft", "verify", "accept", "commit")
 OUTSIDE = ("draft", "accept", "commit")  # neither the base model's pass nor the heads'
-WIDE_NODES = 64
 Item = TypeVar("Item")
 
 

@@ -8,7 +8,7 @@ the first new token to the last.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from explorer import Explorer
     from explorer.models.base import BaseModel
 
+WARM_UP_TOKENS = 4
 Run = tuple[list[int], float]  # new tokens, seconds from the first of them to the last
+TimedRun = tuple[list[int], int, float]  # new tokens, how many were timed, their seconds
 
 
 class Reference(Schema):
@@ -45,35 +47,58 @@ def measure_reference(
     explorer: Explorer, prompts: Sequence[str], max_new_tokens: int = 64
 ) -> Reference:
     """Decode every prompt with both, the one that goes first changing from prompt to prompt."""
-    settings = decode_settings(method="plain", max_new_tokens=max_new_tokens)
-    passes = {"plain": 0, "generate": 0}
-    seconds = {"plain": 0.0, "generate": 0.0}
-    identical = 0
-    if prompts:  # warm up, so that neither pays for the first allocation
-        ids = explorer.encode(prompts[0], settings)
-        generate(explorer.model, ids, 4)
-        plain(explorer, ids, 4)
-    for number, prompt in enumerate(prompts):
-        ids = explorer.encode(prompt, settings)
-        order = ["plain", "generate"] if number % 2 else ["generate", "plain"]
-        texts = {}
-        for name in order:
-            if name == "plain":
-                texts[name], spent = plain(explorer, ids, max_new_tokens)
-            else:
-                texts[name], spent = generate(explorer.model, ids, max_new_tokens)
-            passes[name] += max(0, len(texts[name]) - 1)
-            seconds[name] += spent
-        identical += texts["plain"] == texts["generate"]
-    rate = {k: passes[k] / seconds[k] if seconds[k] > 0 and passes[k] else None for k in passes}
-    both = rate["plain"] is not None and rate["generate"] is not None
+    settings = decode_settings(method="plain")
+    runs = {
+        "generate": lambda ids, most: _after_first(generate(explorer.model, ids, most)),
+        "plain": lambda ids, most: _after_first(plain(explorer, ids, most)),
+    }
+    ids = [explorer.encode(prompt, settings) for prompt in prompts]
+    rates, identical = in_turn(runs, ids, max_new_tokens)
     return Reference(
         prompts=len(prompts),
-        plain_tokens_per_second=rate["plain"],
-        generate_tokens_per_second=rate["generate"],
-        plain_over_generate=rate["plain"] / rate["generate"] if both else None,
+        plain_tokens_per_second=rates["plain"],
+        generate_tokens_per_second=rates["generate"],
+        plain_over_generate=quotient(rates["plain"], rates["generate"]),
         identical_prompts=identical,
     )
+
+
+def _after_first(run: Run) -> TimedRun:
+    """The first token comes from the prefill."""
+    tokens, seconds = run
+    return tokens, len(tokens) - 1, seconds
+
+
+def in_turn(
+    runs: Mapping[str, Callable[[list[int], int], TimedRun]],
+    prompts: Sequence[list[int]],
+    max_new_tokens: int,
+) -> tuple[dict[str, float | None], int]:
+    """Two ways to decode, over the same prompts (token ids), the order changing between prompts.
+
+    Returns tokens per second of each, None where nothing was timed, and how often they wrote the
+    same.
+    """
+    tokens, seconds, identical = dict.fromkeys(runs, 0), dict.fromkeys(runs, 0.0), 0
+    for ids in prompts[:1]:  # warm up, so that neither pays for the first allocation
+        for run in runs.values():
+            run(ids, WARM_UP_TOKENS)
+    for number, ids in enumerate(prompts):
+        texts = []
+        for name in reversed(runs) if number % 2 else runs:
+            text, timed, spent = runs[name](ids, max_new_tokens)
+            texts.append(text)
+            if timed > 0:
+                tokens[name] += timed
+                seconds[name] += spent
+        identical += texts[0] == texts[1]
+    rates = {n: tokens[n] / seconds[n] if seconds[n] > 0 else None for n in runs}
+    return rates, identical
+
+
+def quotient(a: float | None, b: float | None) -> float | None:
+    """a / b, or None where one of them is not known."""
+    return None if a is None or b is None else a / b
 
 
 def plain(explorer: Explorer, ids: list[int], max_new_tokens: int) -> Run:

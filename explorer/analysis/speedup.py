@@ -44,17 +44,13 @@ class Samples:
 
 @dataclass(frozen=True)
 class LaneFigures:
-    """What one lane did. `prefill_ms` is no part of `seconds`.
-
-    tokens_per_second and tokens_per_step are None before the lane has taken a step.
-    """
+    """What one lane did; the last two are None before it has taken a step."""
 
     tokens: int
     steps: int
     seconds: float
     tokens_per_second: float | None
     tokens_per_step: float | None
-    prefill_ms: float | None = None
 
 
 @dataclass(frozen=True)
@@ -83,7 +79,7 @@ class DepthAcceptance:
     rate: float | None
 
 
-def lane_figures(samples: Samples, prefill_ms: float | None = None) -> LaneFigures:
+def lane_figures(samples: Samples) -> LaneFigures:
     """Tokens per second and per step of one lane, recording and prefill excluded."""
     tokens, seconds = samples.tokens.sum(), samples.milliseconds.sum() / 1000
     steps = len(samples.tokens)
@@ -93,7 +89,6 @@ def lane_figures(samples: Samples, prefill_ms: float | None = None) -> LaneFigur
         seconds=float(seconds),
         tokens_per_second=float(tokens / seconds) if seconds > 0 else None,
         tokens_per_step=float(tokens / steps) if steps else None,
-        prefill_ms=prefill_ms,
     )
 
 

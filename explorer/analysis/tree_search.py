@@ -73,17 +73,6 @@ def greedy_order(success: Success, budget: int, max_depth: int, max_width: int) 
     return order
 
 
-def optimal_tree(
-    success: Success, nodes: int, max_depth: int, max_width: int, name: str | None = None
-) -> Tree:
-    """The tree of `nodes` nodes (the root not counted) with the most expected accepted drafts.
-
-    Raises ExplorerError for more than 512 nodes.
-    """
-    order = greedy_order(success, nodes, max_depth, max_width)
-    return make_tree([scored.path for scored in order], name or f"optimal:{nodes}")
-
-
 def best_tree(
     order: Sequence[ScoredPath],
     cost: Callable[[int], float],

@@ -8,10 +8,11 @@ import torch
 
 from explorer.analysis import calibration as cal
 from explorer.analysis import calibration_file as files
-from explorer.analysis.calibration_file import Costs, Key, choose
+from explorer.analysis.calibration_file import Key
 from explorer.analysis.cost_curve import CostCurve
 from explorer.analysis.joint_counts import count_paths
 from explorer.analysis.rank_table import RankTable, save_rank_table
+from explorer.analysis.tree_choice import Costs, choose
 from explorer.analysis.tree_search import greedy_order, product_success
 from explorer.engine import HeadSet
 from explorer.errors import ExplorerError

@@ -18,13 +18,12 @@ def test_a_lane_counts_its_own_work_only(step):
         step(emitted=(1, 2), heads=1, draft=2, verify=30, accept=3, commit=4, record=1000),
         step(emitted=(3,), verify=20),
     ]
-    figures = lane_figures(Samples.of_steps(steps), prefill_ms=77)
+    figures = lane_figures(Samples.of_steps(steps))
     assert figures.tokens == 3
     assert figures.steps == 2
     assert figures.seconds == pytest.approx(0.060)
     assert figures.tokens_per_second == pytest.approx(50)
     assert figures.tokens_per_step == pytest.approx(1.5)
-    assert figures.prefill_ms == 77
 
 
 def test_race_by_hand(step, plain_token):

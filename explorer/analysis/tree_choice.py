@@ -1,0 +1,111 @@
+"""From costs and accuracies to a calibration: the best tree, on average and at each context."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from explorer.analysis.calibration_file import Basis, Calibration, ContextTree, Key
+from explorer.analysis.cost_curve import CostCurve, mean_cost
+from explorer.analysis.formulas import tree_tokens_per_step
+from explorer.analysis.tree_search import ScoredPath, TreeChoice, best_tree
+from explorer.decoding.tree import RankPath
+from explorer.errors import ExplorerError
+
+TokensPerStep = Callable[[Sequence[RankPath]], float]
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What a step costs on this machine: C(n) at several context lengths, and its other parts."""
+
+    curves: Sequence[CostCurve]
+    heads_ms: float
+    rest_ms: float
+    by_depth: int = 0  # how many heads take `heads_ms` one after the other; 0: all at once
+
+    def overhead(self, depth: int) -> float:
+        """(T_heads + T_rest)/T₁ for a tree of this depth."""
+        one_row = sum(curve.one_row_ms for curve in self.curves) / len(self.curves)
+        share = depth / self.by_depth if self.by_depth else 1.0
+        return (self.heads_ms * share + self.rest_ms) / one_row
+
+    def at(self, curve: CostCurve) -> Costs:
+        """The same with one of the curves alone."""
+        return dataclasses.replace(self, curves=[curve])
+
+
+def choose(
+    key: Key,
+    order: Sequence[ScoredPath],
+    costs: Costs,
+    accuracy: Sequence[Sequence[float]],
+    basis: Basis,
+    positions: int = 0,
+    tokens_per_step: TokensPerStep | None = None,
+) -> Calibration:
+    """The calibration that these measurements lead to.
+
+    `order` is the greedy order of nodes, `tokens_per_step` a better τ than its sum where there is
+    one. Trees are as large as the cost curve was measured for. Raises ExplorerError if no head
+    is ever right.
+    """
+    choice = _best(order, costs, tokens_per_step)
+    if choice is None:
+        raise ExplorerError(
+            "None of the heads was right even once, so there is no tree to choose: check that "
+            "the heads belong to this base model."
+        )
+    paths = choice.tree.paths
+    success = {scored.path: scored.success for scored in order}
+    return Calibration(
+        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        key=key,
+        basis=basis,
+        positions=positions,
+        cost_curve=list(costs.curves),
+        heads_ms=costs.heads_ms,
+        rest_ms=costs.rest_ms,
+        by_depth=bool(costs.by_depth),
+        head_accuracy=[list(ranks) for ranks in accuracy],
+        tree=[list(path) for path in paths],
+        expected_tokens_per_step=choice.expected_tokens_per_step,
+        joint_tokens_per_step=1 + sum(success[path] for path in paths),
+        product_tokens_per_step=tree_tokens_per_step(paths, accuracy),
+        expected_speedup=choice.expected_speedup,
+        by_context=_by_context(order, costs, tokens_per_step),
+    )
+
+
+def _best(
+    order: Sequence[ScoredPath], costs: Costs, tokens_per_step: TokensPerStep | None
+) -> TreeChoice | None:
+    """The best tree at the mean of the costs, as large as they were measured for at most."""
+    widest = min(curve.rows[-1] for curve in costs.curves)
+    cost = mean_cost(costs.curves)
+    return best_tree(order, cost, costs.overhead, tokens_per_step, max_nodes=max(1, widest - 1))
+
+
+def _by_context(
+    order: Sequence[ScoredPath], costs: Costs, tokens_per_step: TokensPerStep | None
+) -> list[ContextTree]:
+    """The best tree for each curve.
+
+    Behind a long context a row costs more, and no tree at all may be the best. At the shortest one
+    there is always a tree, so that there is something to see: the one that loses least.
+    """
+    found = []
+    for curve in sorted(costs.curves, key=lambda curve: curve.context_length):
+        choice = _best(order, costs.at(curve), tokens_per_step)
+        pays = choice.expected_speedup > 1 or not found
+        found.append(
+            ContextTree(
+                context_length=curve.context_length,
+                tree=[list(path) for path in choice.tree.paths] if pays else [],
+                expected_tokens_per_step=choice.expected_tokens_per_step if pays else 1.0,
+                expected_speedup=choice.expected_speedup if pays else 1.0,
+            )
+        )
+    return found
