@@ -85,14 +85,7 @@ def _is_draft_checkpoint(folder: Path) -> bool:
 
 def _add_heads(explorer: Explorer, source: str, curves: CurveMeter) -> None:
     base = explorer.model
-    heads = load_heads(
-        source,
-        device=base.device,
-        lm_head_weight=base.lm_head.weight,
-        embeddings=base.embeddings,
-        hidden_size=base.hidden_size,
-        vocab_size=base.vocab_size,
-    )
+    heads = load_heads(source, base)
     architecture = heads.config.architecture
     if architecture in explorer.heads:
         raise ExplorerError(

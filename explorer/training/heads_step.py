@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from explorer.errors import ExplorerError
 from explorer.models.heads import MedusaHeads
 from explorer.models.hydra import HydraHeads, new_heads
 from explorer.training.evaluate import following
+from explorer.training.fitting import FitOptions
 from explorer.training.loss import sparse_cross_entropy
 from explorer.training.targets import Targets
 
@@ -52,3 +56,14 @@ def as_stored(heads: MedusaHeads, dtype: torch.dtype) -> MedusaHeads:
     if isinstance(stored, HydraHeads):
         stored.use_embeddings(heads.embeddings)
     return stored
+
+
+def require_same_split(heads: MedusaHeads, options: FitOptions, folder: Path) -> None:
+    """Refuse heads for which other text was held out than is now. Raises ExplorerError."""
+    past = heads.config.training
+    for name in ("seed", "holdout", "max_tokens", "least_distinct"):
+        if name in past and past[name] != getattr(options, name):
+            raise ExplorerError(
+                f"The heads in {folder} were trained with {name} {past[name]}, so text held out "
+                "now may be text they have seen: use the same value."
+            )

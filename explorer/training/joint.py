@@ -27,9 +27,9 @@ from explorer.models.adapters import lossless_sentence
 from explorer.models.base import BaseModel
 from explorer.models.checkpoints import load_heads
 from explorer.models.heads import Architecture, HeadKind, MedusaHeads
-from explorer.models.hydra import HydraHeads
 from explorer.training.data import Conversation
 from explorer.training.fitting import FitOptions, Progress, fit
+from explorer.training.heads_step import require_same_split
 from explorer.training.hidden_cache import hidden_cache
 from explorer.training.joint_report import perplexities
 from explorer.training.joint_task import JointTask
@@ -158,21 +158,6 @@ def _heads_alone(
         if not (finished.exists() and finished.read_text() == key):
             train_heads(model, wanted, progress)
             finished.write_text(key)
-    heads = load_heads(
-        folder,
-        device=model.device,
-        dtype=torch.float32,
-        lm_head_weight=model.lm_head_weight(),
-        hidden_size=model.hidden_size,
-        vocab_size=model.vocab_size,
-    )
-    past = heads.config.training
-    for name in ("seed", "holdout", "max_tokens", "least_distinct"):
-        if name in past and past[name] != getattr(options, name):
-            raise ExplorerError(
-                f"The heads in {folder} were trained with {name} {past[name]}, so text held out "
-                "now may be text they have seen: use the same value."
-            )
-    if isinstance(heads, HydraHeads):
-        heads.use_embeddings(model.embeddings)
+    heads = load_heads(folder, model, dtype=torch.float32)
+    require_same_split(heads, options, folder)
     return heads.requires_grad_(True)

@@ -28,10 +28,10 @@ from explorer.training.data import (
     split_holdout,
     vocabulary_size,
 )
-from explorer.training.evaluate import following, head_accuracy
+from explorer.training.evaluate import head_accuracy
 from explorer.training.fitting import Progress, fit
+from explorer.training.heads_step import as_stored, heads_loss, require_same_split
 from explorer.training.hidden_cache import hidden_cache
-from explorer.training.loss import sparse_cross_entropy
 from explorer.training.options import TrainOptions, TrainResult
 from explorer.training.targets import Targets, build_targets
 
@@ -52,7 +52,7 @@ def train_heads(
             "Heads that share the LM head and have no residual block hold nothing to train: "
             "choose at least one block or another kind."
         )
-    conversations, train, held = split_data(options, model.lm_head_weight().shape[0])
+    conversations, train, held = split_data(options, model.vocab_size)
     heads, coverage, past = _starting_heads(model, options, [conversations[i] for i in train])
     cache = hidden_cache(model, conversations, options.cache_folder, progress)
     train_rows, held_rows = cache.rows_of(train), cache.rows_of(held)
@@ -80,6 +80,7 @@ def train_heads(
         holdout_tokens=len(held_rows),
         seconds=round(time.perf_counter() - began, 1),
         history=history,
+        held_out=[conversations[i] for i in held],
     )
 
 
@@ -119,12 +120,13 @@ def _starting_heads(
     """Heads in float32 on the model's device, the vocabulary's coverage, and their past."""
     past: dict[str, Any] = {}
     if options.start_from is not None:
-        heads = _loaded(model, options.start_from)
-        past = {"started_from": _checked_past(heads, options)}
+        heads = load_heads(options.start_from, model, dtype=torch.float32)
+        require_same_split(heads, options, options.start_from)
+        past = {"started_from": heads.config.training}
     else:
         heads = _new_heads(model, options, conversations)
-    if isinstance(heads, HydraHeads):
-        heads.use_embeddings(model.embeddings)
+        if isinstance(heads, HydraHeads):
+            heads.use_embeddings(model.embeddings)
     for name, parameter in heads.named_parameters():
         parameter.requires_grad_(name != "projection" or not heads.config.projection_from)
     known = None if heads.token_map is None else heads.token_map.tolist()
@@ -163,7 +165,7 @@ def _lender(model: Any, options: TrainOptions) -> MedusaHeads:
             f"The heads in {folder} lend their projection, so both must lie in one folder: "
             f"choose a place beside them, such as {folder.parent / options.out.name}."
         )
-    lender = _loaded(model, folder)
+    lender = load_heads(folder, model, dtype=torch.float32)
     if lender.config.kind == "shared" or lender.config.projection_from:
         raise ExplorerError(
             f"The heads in {folder} have no projection of their own to lend: name other heads, or "
@@ -187,30 +189,6 @@ def _with_projection_of(lender: MedusaHeads, name: str, config: HeadsConfig) -> 
     return heads
 
 
-def _loaded(model: Any, folder: Any) -> MedusaHeads:
-    weight = model.lm_head_weight()
-    return load_heads(
-        folder,
-        device=model.device,
-        dtype=torch.float32,
-        lm_head_weight=weight,
-        hidden_size=weight.shape[1],
-        vocab_size=weight.shape[0],
-    )
-
-
-def _checked_past(heads: MedusaHeads, options: TrainOptions) -> dict[str, Any]:
-    """How the heads were trained before, if what was held out then is held out now."""
-    past = heads.config.training
-    for name in ("seed", "holdout", "max_tokens", "least_distinct"):
-        if name in past and past[name] != getattr(options, name):
-            raise ExplorerError(
-                f"The heads in {options.start_from} were trained with {name} {past[name]}, so "
-                "text held out now may be text they have seen: use the same value."
-            )
-    return past
-
-
 class _HeadsTask:
     """The heads' loss and accuracy, for the loop in `fitting`."""
 
@@ -226,8 +204,6 @@ class _HeadsTask:
         self.options, self.heads, self.targets, self.facts = options, heads, targets, facts
         self.train_rows, self.held_rows = train_rows, held_rows
         self.cache, self.device = targets.cache, heads.block_weight.device
-        decay = [options.head_decay**k for k in range(1, heads.config.num_heads + 1)]
-        self.decay = torch.tensor(decay, device=self.device)
 
     def groups(self) -> list[dict[str, Any]]:
         """See Task: everything that is trained, at one learning rate."""
@@ -241,26 +217,13 @@ class _HeadsTask:
     def loss(self, batch: list[int], done: float) -> tuple[Tensor, dict[str, float]]:
         """See Task: cross-entropy of some positions, summed over the heads with their weights."""
         rows = self.train_rows[torch.tensor(batch)]
-        num_heads = len(self.decay)
-        hidden = self.cache.hidden[rows].to(self.device).float()
-        path = following(self.cache, rows, num_heads).to(self.device)
-        ids, weights = (x.to(self.device) for x in self.targets.of(rows, num_heads))
-        # Mean over each head's targets, then the heads' weights.
-        mass = weights.sum((-1, -2), keepdim=True).clamp(min=1e-6)
-        weights = weights / mass * self.decay[:, None, None]
-        dropout, projection = torch.nn.functional.dropout, self.heads.projection
-        with torch.autocast(self.device.type, torch.bfloat16):
-            features = self.heads.features(dropout(hidden, self.options.dropout), path)
-        features = dropout(features, self.options.dropout)
-        if self.heads.config.kind == "own":
-            parts = zip(features, projection, ids, weights, strict=True)
-            return sum(sparse_cross_entropy(*part) for part in parts), {}
-        flat = features.flatten(0, 1), projection, ids.flatten(0, 1), weights.flatten(0, 1)
-        return sparse_cross_entropy(*flat), {}
+        hidden = self.cache.hidden[rows].to(self.device)
+        decay, dropout = self.options.head_decay, self.options.dropout
+        return heads_loss(self.heads, hidden, self.targets, rows, decay, dropout), {}
 
     def save(self, epoch: int, history: list[dict[str, Any]]) -> dict[str, Any]:
         """See Task: measure the heads as they would be stored, and store them if they are best."""
-        stored = self._stored()
+        stored = as_stored(self.heads, getattr(torch, self.options.storage_dtype))
         accuracy = head_accuracy(stored, self.cache, self.held_rows)
         figures = {"accuracy": accuracy, "score": round(sum(accuracy["top1"]), 4)}
         if figures["score"] >= max((record.get("score", 0.0) for record in history), default=0.0):
@@ -269,13 +232,3 @@ class _HeadsTask:
             stored.config.training = {**self.facts, "epochs_done": epoch, "history": told}
             stored.save(self.options.out)
         return figures
-
-    def _stored(self) -> MedusaHeads:
-        stored = new_heads(self.heads.config.model_copy()).to(self.device)
-        if self.heads.config.kind == "shared":
-            stored.use_lm_head(self.heads.projection)
-        stored.load_state_dict(self.heads.state_dict())
-        stored = stored.to(getattr(torch, self.options.storage_dtype)).eval()
-        if isinstance(stored, HydraHeads):
-            stored.use_embeddings(self.heads.embeddings)
-        return stored

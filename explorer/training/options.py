@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from explorer.models.heads import Architecture, HeadKind
+from explorer.training.data import Conversation
 from explorer.training.fitting import FitOptions
 
 
@@ -50,7 +51,8 @@ class TrainOptions(FitOptions):
 class TrainResult(BaseModel):
     """What was trained, where it lies and how well it predicts held-out text.
 
-    `accuracy["top1"][k - 1]` is the share of held-out targets that head k ranks first.
+    `accuracy["top1"][k - 1]` is the share of held-out targets that head k ranks first. `held_out`
+    are the conversations of that text, which is no part of the dumped result.
     """
 
     out: Path
@@ -60,3 +62,4 @@ class TrainResult(BaseModel):
     holdout_tokens: int
     seconds: float
     history: list[dict[str, Any]]
+    held_out: list[Conversation] = Field(exclude=True)

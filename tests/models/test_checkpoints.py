@@ -1,5 +1,6 @@
 import json
 import pickle
+from types import SimpleNamespace
 
 import huggingface_hub
 import pytest
@@ -31,6 +32,12 @@ def public_config(folder, **changes) -> None:
     (folder / "config.json").write_text(json.dumps({**raw, **changes}))
 
 
+def base(lm_head=None, **changes):
+    """What heads take from their base model, and are checked against."""
+    facts = {"device": torch.device("cpu"), "hidden_size": H, "vocab_size": V}
+    return SimpleNamespace(**facts | changes, lm_head=SimpleNamespace(weight=lm_head))
+
+
 def same(heads, expected) -> bool:
     hidden = torch.randn(4, H)
     return torch.equal(heads(hidden), expected(hidden))
@@ -46,7 +53,7 @@ def test_own_format_comes_back(tmp_path, kind, num_blocks, dtype):
     lm_head = heads.projection if kind == "shared" else None
     if kind == "shared" and num_blocks == 0:
         assert (tmp_path / "heads" / "model.safetensors").stat().st_size < 1000
-    back = load_heads(tmp_path / "heads", lm_head_weight=lm_head, hidden_size=H, vocab_size=V)
+    back = load_heads(tmp_path / "heads", base(lm_head))
     assert back.config == heads.config
     assert same(back, heads)
     assert back.block_weight.dtype == dtype
@@ -59,7 +66,7 @@ def test_own_format_comes_back(tmp_path, kind, num_blocks, dtype):
 
 def test_dtype_can_be_chosen(tmp_path):
     make("draft_vocab").save(tmp_path)
-    heads = load_heads(tmp_path, device="cpu", dtype=torch.bfloat16)
+    heads = load_heads(tmp_path, dtype=torch.bfloat16)
     assert heads.projection.dtype == torch.bfloat16
     assert heads.token_map.dtype == torch.int64
 
@@ -84,7 +91,7 @@ def test_tgi_heads_share_the_lm_head(tmp_path):
     save_file(public_tensors(own=False), tmp_path / "medusa_lm_head.safetensors")
     public_config(tmp_path)
     shared = make("shared")
-    heads = load_heads(tmp_path, lm_head_weight=shared.projection, vocab_size=V)
+    heads = load_heads(tmp_path, base(shared.projection))
     assert heads.config.kind == "shared"
     torch.testing.assert_close(heads.features(torch.ones(1, H))[:, 0], heads.features(
         torch.ones(2, H))[:, 1])  # fmt: skip
@@ -107,7 +114,7 @@ def test_full_checkpoint_of_medusa_1_0(tmp_path, layout):
         }
         (tmp_path / "model.safetensors.index.json").write_text(json.dumps({"weight_map": where}))
     public_config(tmp_path, vocab_size=V, hidden_size=H)
-    assert same(load_heads(tmp_path, hidden_size=H, vocab_size=V), make("own"))
+    assert same(load_heads(tmp_path, base()), make("own"))
 
 
 def test_fewer_heads_than_stored_can_be_named_in_the_config(tmp_path):
@@ -126,7 +133,7 @@ def test_fewer_heads_than_stored_can_be_named_in_the_config(tmp_path):
 def test_heads_of_another_base_are_refused(tmp_path, expected, message):
     make("draft_vocab").save(tmp_path)
     with pytest.raises(ExplorerError, match=message):
-        load_heads(tmp_path, **expected)
+        load_heads(tmp_path, base(**expected))
 
 
 class Hostile:

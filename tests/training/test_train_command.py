@@ -1,43 +1,20 @@
-"""`train` for real, on a tiny GGUF: heads, a rank table beside them, and a race with both."""
+"""`train` for real, through the command line, on a tiny GGUF."""
 
 from __future__ import annotations
 
 import json
 
+import pytest
+
 import explorer
+from explorer.analysis.calibration_file import heads_hash
 from explorer.analysis.rank_table import load_rank_table
 from explorer.cli import main
-from explorer.config import DecodeSettings
+from explorer.models.chat import encode_prompt
+from explorer.models.checkpoints import load_heads
 from explorer.models.draft import load_draft
-from explorer.tracing.events import TraceBuilder
-from tests.models.tiny_gguf import write_gguf
-
-
-def test_trained_heads_race(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("MEDUSA_EXPLORER_CACHE", str(tmp_path / "cache"))
-    model = write_gguf(tmp_path / "tiny.gguf")
-    lines = [
-        {"prompt": [1, 10 + i, 2], "response": [40 + (i + 7 * j) % 90 for j in range(30)]}
-        for i in range(40)
-    ]
-    data = tmp_path / "text.jsonl"
-    data.write_text("\n".join(map(json.dumps, lines)))
-    argv = ["train", "heads", "--model", str(model), "--data", str(data)]
-    argv += ["--out", str(tmp_path / "heads")]
-    argv += ["--epochs", "2", "--draft-vocab-size", "128", "--num-heads", "3", "--json"]
-    assert main([*argv, "--cache-folder", str(tmp_path / "hidden")]) == 0
-    result = json.loads(capsys.readouterr().out)
-    assert result["history"][1]["loss"] < result["history"][0]["loss"]
-    assert len(load_rank_table(tmp_path / "heads").rows()) == 2  # 5 % of the conversations
-
-    lab = explorer.load(model=str(model), heads=str(tmp_path / "heads"))
-    assert "guessed" not in " ".join(lab.notes)
-    builder = TraceBuilder()
-    for event in lab.race("hello", DecodeSettings(max_new_tokens=12, tree="cartesian:2,2")):
-        builder.add(event)
-    trace = builder.trace()
-    assert trace.header.num_heads == 3
-    assert trace.new_token_ids == [token.token_id for token in trace.plain]
+from explorer.training.data import read_conversations
+from tests.models.tiny_gguf import VOCAB, write_gguf
 
 
 def conversations(path, count=24, length=24):
@@ -49,15 +26,63 @@ def conversations(path, count=24, length=24):
     return path
 
 
-def test_a_tuned_model_is_served_and_labelled(tmp_path, monkeypatch, capsys):
+@pytest.fixture
+def tiny(tmp_path, monkeypatch):
+    """A tiny GGUF, and a cache folder of its own."""
     monkeypatch.setenv("MEDUSA_EXPLORER_CACHE", str(tmp_path / "cache"))
-    model, out = write_gguf(tmp_path / "tiny.gguf"), tmp_path / "tuned"
+    return write_gguf(tmp_path / "tiny.gguf")
+
+
+def run_json(capsys, *argv):
+    assert main([*map(str, argv), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("architecture", ["medusa", "hydra"])
+def test_trained_heads_race(tiny, tmp_path, capsys, architecture):
+    out = tmp_path / "heads"
+    result = run_json(
+        capsys, "train", "heads", "--model", tiny, "--data", conversations(tmp_path / "d", 40, 30),
+        "--out", out, "--architecture", architecture, "--epochs", 2, "--draft-vocab-size", 128,
+        "--num-heads", 3, "--cache-folder", tmp_path / "hidden",
+    )  # fmt: skip
+    assert result["history"][1]["loss"] < result["history"][0]["loss"]
+    assert "held_out" not in result
+
+    lab = explorer.load(model=str(tiny), heads=str(out))
+    heads, table = load_heads(out, lab.model), load_rank_table(out)
+    assert heads.config.architecture == architecture
+    assert table.heads == heads_hash(heads)
+    assert len(table.rows()) == 2  # 5 % of the conversations
+    assert all(len(rows) for rows in table.rows())
+    assert "guessed" not in " ".join(lab.notes)
+    argv = ["--max-new-tokens", 12, "--tree", "cartesian:2,2", "--methods", f"plain,{architecture}"]
+    race = run_json(capsys, "race", "hello", "--model", tiny, "--heads", out, *argv)
+    assert race["identical"] is True
+    assert race["lanes"][architecture]["new_tokens"] > 0
+
+
+def test_written_data_can_be_trained_on(tiny, tmp_path, capsys):
+    prompts, out = tmp_path / "prompts.jsonl", tmp_path / "text.jsonl.gz"
+    prompts.write_text("\n".join(json.dumps({"prompt": f"hello {'x' * i}"}) for i in range(12)))
+    argv = ["train", "data", "--model", tiny, "--prompts", prompts, "--out", out]
+    argv += ["--max-new-tokens", 20, "--least-distinct", 0, "--sampled-share", 1, "--seed", 3]
+    result = run_json(capsys, *argv)
+    texts = read_conversations(out, len(VOCAB))
+    assert result["conversations"] == len(texts) > 6
+    assert result["reply_tokens"] == sum(len(text.response) for text in texts)
+    tokenizer = explorer.load(model=str(tiny), heads="none").model.tokenizer
+    wanted = {tuple(encode_prompt(tokenizer, f"hello {'x' * i}")) for i in range(12)}
+    assert {text.prompt for text in texts} <= wanted
+
+
+def test_a_tuned_model_is_served_and_labelled(tiny, tmp_path, capsys):
+    model, out = tiny, tmp_path / "tuned"
     untouched = model.read_bytes()
     argv = ["train", "joint", "--model", str(model), "--data", str(conversations(tmp_path / "d"))]
     argv += ["--out", str(out), "--epochs", "2", "--alone-epochs", "1", "--lr", "0.01"]
     argv += ["--language-loss", "text", "--draft-vocab-size", "128", "--num-heads", "2"]
-    assert main([*argv, "--cache-folder", str(tmp_path / "hidden"), "--json"]) == 0
-    trained = json.loads(capsys.readouterr().out)
+    trained = run_json(capsys, *argv, "--cache-folder", tmp_path / "hidden")
     assert model.read_bytes() == untouched
     assert trained["perplexity"]["unmerged"] < trained["perplexity"]["untouched"]
     # The rounding was in the loop, so quantising again costs little of what was gained.
@@ -65,9 +90,8 @@ def test_a_tuned_model_is_served_and_labelled(tmp_path, monkeypatch, capsys):
     assert trained["perplexity"]["merged_int4"] < trained["perplexity"]["untouched"] - gained / 2
 
     def run(*more):
-        settings = ["--max-new-tokens", "24", "--tree", "cartesian:2,2", "--json"]
-        assert main(["run", "hello", "--model", str(model), *settings, *more]) == 0
-        return json.loads(capsys.readouterr().out)
+        settings = ["--max-new-tokens", 24, "--tree", "cartesian:2,2"]
+        return run_json(capsys, "run", "hello", "--model", model, *settings, *more)
 
     tuned = run("--heads", str(out))
     assert tuned["backend"] == "int4"
@@ -81,9 +105,8 @@ def test_a_tuned_model_is_served_and_labelled(tmp_path, monkeypatch, capsys):
     assert named["token_ids"] == tuned["token_ids"]
 
 
-def test_a_draft_is_distilled(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("MEDUSA_EXPLORER_CACHE", str(tmp_path / "cache"))
-    model, out = write_gguf(tmp_path / "tiny.gguf"), tmp_path / "draft"
+def test_a_draft_is_distilled(tiny, tmp_path, capsys):
+    model, out = tiny, tmp_path / "draft"
     argv = ["train", "draft", "--model", str(model), "--data", str(conversations(tmp_path / "d"))]
     argv += ["--out", str(out), "--layers", "1", "--epochs", "3", "--draft-vocab-size", "128"]
     assert main([*argv, "--cache-folder", str(tmp_path / "hidden")]) == 0

@@ -21,6 +21,7 @@ class TinyBase:
     name = "tiny"
     backend = "fp32"
     device = torch.device("cpu")
+    vocab_size, hidden_size = VOCAB, WIDTH
 
     def __init__(self) -> None:
         torch.manual_seed(0)
@@ -45,6 +46,10 @@ class TinyBase:
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
         return self.network.lm_head(hidden).float()
+
+    @property
+    def lm_head(self) -> torch.nn.Linear:
+        return self.network.lm_head
 
     @property
     def embeddings(self) -> torch.Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands.console import Console
@@ -17,7 +18,7 @@ from explorer.commands.train.common import (
 
 if TYPE_CHECKING:
     from explorer.models.base import BaseModel
-    from explorer.training.options import TrainOptions
+    from explorer.training.options import TrainResult
 
 EXAMPLE = "python -m explorer train heads --data selfdistill.jsonl.gz --out heads --num-heads 4"
 
@@ -37,27 +38,22 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     options = settings_from(args, TrainOptions)
     require_data(options.data)
     explorer = load_explorer(args, console, heads="none")
-    progress = Progress(console)
-    try:
+    with closing(Progress(console)) as progress:
         result = train_heads(explorer.model, options, progress)
-    finally:
-        progress.close()
     console.say("measuring which predictions are right on the held-out text")
-    _save_rank_table(explorer.model, options)
+    _save_rank_table(explorer.model, result)
     return result.model_dump(mode="json")
 
 
-def _save_rank_table(model: BaseModel, options: TrainOptions) -> None:
+def _save_rank_table(model: BaseModel, result: TrainResult) -> None:
     """Put beside the heads what the search for the best tree needs to know of them."""
     from explorer.analysis.rank_table import measure_rank_table, save_rank_table
     from explorer.models.checkpoints import load_heads
-    from explorer.training.medusa1 import split_data
 
-    conversations, _, held = split_data(options, model.vocab_size)
-    texts = [(conversations[i].prompt, conversations[i].response) for i in held]
-    heads = load_heads(options.out, device=model.device, lm_head_weight=model.lm_head.weight)
-    table = measure_rank_table(model, heads, texts, f"{len(held)} held-out training conversations")
-    save_rank_table(table, options.out)
+    texts = [(conversation.prompt, conversation.response) for conversation in result.held_out]
+    heads = load_heads(result.out, model)
+    table = measure_rank_table(model, heads, texts, f"{len(texts)} held-out training conversations")
+    save_rank_table(table, result.out)
 
 
 def render(result: dict[str, Any]) -> str:

@@ -1,0 +1,109 @@
+"""Which file of a folder holds the heads, and its tensors."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from explorer.errors import ExplorerError
+from explorer.models.folders import CONFIG, WEIGHTS
+
+HEAD_FILES = (WEIGHTS, "medusa_lm_head.safetensors", "medusa_lm_head.pt")
+IN_MODEL = "medusa_head."  # how heads are named among the weights of a whole model
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """The heads' config.json, unchecked. Raises ExplorerError if there is no JSON object."""
+    path = folder / CONFIG
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ExplorerError(
+            f"There is no config.json in {folder}: choose a folder that holds Medusa heads."
+        ) from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise ExplorerError(
+            f"The heads' config.json in {folder} cannot be read ({error}): download it again."
+        ) from error
+    if not isinstance(raw, dict):
+        raise ExplorerError(f"The heads' config.json in {folder} is not a JSON object.")
+    return raw
+
+
+def weights_file(folder: Path, raw: dict[str, Any]) -> Path:
+    """The one file or shard index that holds the heads. Raises ExplorerError if there is none."""
+    # A full checkpoint may hold medusa_lm_head files beside the model's own weights.
+    names = HEAD_FILES if "num_heads" in raw else (*HEAD_FILES[1:], HEAD_FILES[0])
+    for name in (*names, f"{WEIGHTS}.index.json", "pytorch_model.bin"):
+        if (folder / name).is_file():
+            return folder / name
+    raise ExplorerError(
+        f"There are no head weights in {folder}: it should hold one of {', '.join(HEAD_FILES)}."
+    )
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """The head tensors in the file; of a full model's weights only `medusa_head.*` is read.
+
+    Raises ExplorerError for a damaged file and for one that could run code.
+    """
+    try:
+        if path.name.endswith(".index.json"):
+            return _read_shards(path)
+        if path.suffix == ".safetensors":
+            return _read_safetensors(path)
+        loaded = torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
+        raise ExplorerError(
+            f"{path} holds more than tensors and was not opened, because it could run code: "
+            "ask for the heads as safetensors."
+        ) from error
+    except (
+        OSError, EOFError, ValueError, KeyError, AttributeError, RuntimeError, SafetensorError,
+        zipfile.BadZipFile,
+    ) as error:  # fmt: skip
+        raise ExplorerError(
+            f"{path} cannot be read as head weights ({type(error).__name__}): "
+            "the file is damaged or incomplete, so download it again."
+        ) from error
+    tensors = loaded if isinstance(loaded, dict) else {}
+    return {k: v for k, v in tensors.items() if isinstance(k, str) and isinstance(v, Tensor)}
+
+
+def _read_shards(index: Path) -> dict[str, Tensor]:
+    shards = json.loads(index.read_text(encoding="utf-8"))["weight_map"]
+    # Path(...).name: an index must not point outside its own folder.
+    names = {Path(file).name for key, file in shards.items() if key.startswith(IN_MODEL)}
+    found: dict[str, Tensor] = {}
+    for name in sorted(names):
+        found |= _read_safetensors(index.with_name(name))
+    return found
+
+
+def _read_safetensors(path: Path) -> dict[str, Tensor]:
+    with safe_open(path, framework="pt") as file:
+        names = list(file.keys())
+        inside_model = [n for n in names if n.startswith(IN_MODEL)]
+        return {n: file.get_tensor(n) for n in inside_model or names}
+
+
+def require(tensors: dict[str, Tensor], wanted: set[str], place: Path) -> None:
+    """Refuse heads that lack some of the wanted tensors. Raises ExplorerError."""
+    missing = sorted(wanted - tensors.keys())
+    if missing:
+        raise ExplorerError(
+            f"The heads in {place} are incomplete ({missing[0]} and {len(missing) - 1} more are "
+            "missing): download or export them again."
+        )
+
+
+def stored_dtype(tensors: dict[str, Tensor]) -> torch.dtype:
+    """The dtype of the floating-point tensors."""
+    return next(t.dtype for t in tensors.values() if t.is_floating_point())

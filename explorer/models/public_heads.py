@@ -1,0 +1,96 @@
+"""Public formats of Medusa heads, turned into the own layout (checkpoints.py).
+
+All have the keys `{head}.{block}.linear.weight`, `{head}.{block}.linear.bias` and
+`{head}.{num_blocks}.weight` (the projection):
+
+- `medusa_lm_head.pt` or `.safetensors` of FasterDecoding/Medusa;
+- `medusa_lm_head.safetensors` of text-generation-inference, where a missing projection means that
+  the heads share the LM head;
+- full Medusa checkpoints (v1.0), whose heads lie among the model's weights as `medusa_head.*`.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from explorer.errors import ExplorerError
+from explorer.models.head_files import IN_MODEL, require, stored_dtype
+from explorer.models.heads import HeadsConfig
+
+_KEY = re.compile(
+    rf"^(?:{re.escape(IN_MODEL)})?((\d+)\.(\d+)\.(linear\.weight|linear\.bias|weight))$"
+)
+
+
+def from_public(
+    tensors: dict[str, Tensor], raw: dict[str, Any], path: Path, vocab_size: int | None
+) -> tuple[HeadsConfig, dict[str, Tensor]]:
+    """Configuration and stacked tensors of heads in a public format.
+
+    raw is their config.json, path names the file in errors, vocab_size is the base model's, where
+    it is known. Raises ExplorerError: no heads, incomplete ones, unequal shapes.
+    """
+    matches = {name: match for name in tensors if (match := _KEY.match(name))}
+    if not matches:
+        raise ExplorerError(
+            f"{path} holds no Medusa heads (no key like 0.0.linear.weight or medusa_head.*): "
+            "choose a checkpoint with heads."
+        )
+    named = {match[1]: tensors[name] for name, match in matches.items()}
+    K = _number_of_heads(1 + max(int(match[2]) for match in matches.values()), raw)
+    B = 1 + max((int(match[3]) for match in matches.values() if match[4] != "weight"), default=-1)
+    own = any(match[4] == "weight" for match in matches.values())
+    keys = {f"{k}.{b}.linear.{w}" for k in range(K) for b in range(B) for w in ("weight", "bias")}
+    keys |= {f"{k}.{B}.weight" for k in range(K)} if own else set()
+    require(named, keys, path)
+    config = HeadsConfig(
+        kind="own" if own else "shared",
+        num_heads=K,
+        num_blocks=B,
+        hidden_size=named[min(keys)].shape[-1],
+        vocab_size=len(named[f"0.{B}.weight"]) if own else _vocabulary(raw, vocab_size),
+        base_model=str(raw.get("base_model_name_or_path") or raw.get("_name_or_path") or ""),
+    )
+    try:
+        return config, _stacked(named, config)
+    except RuntimeError as error:  # torch.stack of unequal shapes
+        raise ExplorerError(
+            f"The heads in {path} differ in shape: download the checkpoint again."
+        ) from error
+
+
+def _number_of_heads(stored: int, raw: dict[str, Any]) -> int:
+    """Heads are independent, so a configuration may ask for the first ones alone."""
+    asked = raw.get("medusa_num_heads")
+    return asked if type(asked) is int and 0 < asked < stored else stored
+
+
+def _vocabulary(raw: dict[str, Any], vocab_size: int | None) -> int:
+    """Shared heads say nothing of the vocabulary: it is the base model's."""
+    stated = raw.get("vocab_size")
+    if vocab_size is None and not (type(stated) is int and stated > 0):
+        raise ExplorerError(
+            "These heads share the base model's LM head: load them together with their base model."
+        )
+    return vocab_size or stated
+
+
+def _stacked(named: dict[str, Tensor], config: HeadsConfig) -> dict[str, Tensor]:
+    K, B, H = config.num_heads, config.num_blocks, config.hidden_size
+    dtype = stored_dtype(named)
+
+    def blocks(what: str, shape: tuple[int, ...]) -> Tensor:
+        if B == 0:
+            return torch.zeros(K, 0, *shape, dtype=dtype)
+        each = [torch.stack([named[f"{k}.{b}.linear.{what}"] for b in range(B)]) for k in range(K)]
+        return torch.stack(each)
+
+    tensors = {"block_weight": blocks("weight", (H, H)), "block_bias": blocks("bias", (H,))}
+    if config.kind == "own":
+        tensors["projection"] = torch.stack([named[f"{k}.{B}.weight"] for k in range(K)])
+    return tensors
