@@ -88,23 +88,34 @@ class GGUFFile:
         Raises ExplorerError if the file lacks a weight.
         """
         names = gguf.get_tensor_name_map(self._arch, network.config.num_hidden_layers)
-        tied = network.get_output_embeddings() if network.config.tie_word_embeddings else None
-        for name, module in list(network.named_modules()):
-            own = list(module.named_parameters(recurse=False))
-            if not own or module is tied:
-                continue
+        for name, module in _modules_with_weights(network):
             stored = names.get_name(name)
-            codes = self._four_bit(stored, name, network.config) if backend == "int4" else None
-            if codes is not None and isinstance(module, nn.Linear) and int4.supports(codes, device):
-                bias = None if module.bias is None else self._dense(f"{stored}.bias", module.bias)
-                network.set_submodule(name, int4.Int4Linear(codes, bias, device))
-                continue
-            for field, empty in own:
-                dense = self._dense(f"{stored}.{field}", empty)
-                if field in ("weight", "bias"):
-                    dense = self._row_order(dense, name, network.config)
-                setattr(module, field, nn.Parameter(dense.to(device), requires_grad=False))
+            packed = None
+            if backend == "int4" and isinstance(module, nn.Linear):
+                packed = self._int4_layer(stored, name, module, network.config, device)
+            if packed is None:
+                self._fill_dense(stored, name, module, network.config, device)
+            else:
+                network.set_submodule(name, packed)
         network.tie_weights()
+
+    def _int4_layer(
+        self, stored: str | None, name: str, linear: nn.Linear, config, device: torch.device
+    ) -> int4.Int4Linear | None:
+        """The layer with the file's own 4-bit codes, if it has any that this device can run."""
+        codes = self._four_bit(stored, name, config)
+        if codes is None or not int4.supports(codes, device):
+            return None
+        bias = None if linear.bias is None else self._dense(f"{stored}.bias", linear.bias)
+        return int4.Int4Linear(codes, bias, device)
+
+    def _fill_dense(
+        self, stored: str | None, name: str, module: nn.Module, config, device: torch.device
+    ) -> None:
+        """Give a module its weights as plain numbers."""
+        for field, empty in list(module.named_parameters(recurse=False)):
+            dense = self._row_order(self._dense(f"{stored}.{field}", empty), name, config)
+            setattr(module, field, nn.Parameter(dense.to(device), requires_grad=False))
 
     @property
     def _arch(self) -> gguf.MODEL_ARCH:
@@ -146,6 +157,16 @@ class GGUFFile:
         if tensor is None or tensor.tensor_type not in Q8_TYPES:
             return None
         return eight_bit_codes(tensor)
+
+
+def _modules_with_weights(network: nn.Module) -> list[tuple[str, nn.Module]]:
+    """The modules that hold parameters, by name, but for an LM head that is the embedding."""
+    tied = network.get_output_embeddings() if network.config.tie_word_embeddings else None
+    return [
+        (name, module)
+        for name, module in network.named_modules()
+        if module is not tied and any(True for _ in module.parameters(recurse=False))
+    ]
 
 
 def _typed(tensor: StoredTensor) -> np.ndarray:
