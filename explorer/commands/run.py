@@ -97,7 +97,6 @@ class _TextStream:
     def __init__(self, console: Console) -> None:
         self.console = console
         self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self.told = 0
 
     def add(self, event: Event, builder: TraceBuilder) -> int:
         """Show what `event` added; returns the number of new tokens."""

@@ -11,12 +11,11 @@ from explorer.models.base import BaseModel
 from explorer.models.draft import DraftModel
 from explorer.training.data import Conversation
 from explorer.training.distil import reply_states
+from explorer.training.evaluate import CONVERSATIONS_AT_A_TIME, first_choices
 from explorer.training.hidden_cache import HiddenCache
 
 CHAIN = 4  # tokens that a draft guesses in one step, for the mean accepted chain
 FIGURES = ("agreement", "accepted_chain")
-ROWS_AT_A_TIME = 256
-CONVERSATIONS_AT_A_TIME = 8
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class HeldOut:
         chosen = [conversations[i] for i in held]
         states = cache.hidden[cache.rows_of(held)]
         lengths = [len(c.response) for c in chosen]
-        return cls(chosen, list(_first_choices(model, states).split(lengths)))
+        return cls(chosen, list(first_choices(model, states).split(lengths)))
 
 
 @torch.inference_mode()
@@ -57,7 +56,7 @@ def draft_quality(draft: DraftModel, held_out: HeldOut) -> dict[str, float]:
         part = texts[start : start + CONVERSATIONS_AT_A_TIME]
         with draft.library_attention():
             states = reply_states(draft.network, part, draft.device)
-        guesses = _first_choices(draft, states).split([len(c.response) for c in part])
+        guesses = first_choices(draft, states).split([len(c.response) for c in part])
         for text, guess, choice in zip(part, guesses, choices[start:], strict=False):
             right = guess == choice
             greedy = torch.tensor(text.response) == choice
@@ -89,13 +88,3 @@ def accepted_chain(
             accepted, steps = accepted + run, steps + 1
         first += run + 1
     return accepted, steps
-
-
-@torch.inference_mode()
-def _first_choices(model: BaseModel, states: torch.Tensor) -> torch.Tensor:
-    """The likeliest token for each hidden state [R, H], int64 [R]."""
-    parts = [
-        model.logits(part.to(model.device)).argmax(-1).cpu()
-        for part in states.split(ROWS_AT_A_TIME)
-    ]
-    return torch.cat(parts)

@@ -1,20 +1,31 @@
-"""How often the heads are right on text that they never saw."""
+"""How often heads and models are right on text that they never saw."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
+from explorer.models.base import BaseModel
 from explorer.models.heads import MedusaHeads
 from explorer.training.hidden_cache import HiddenCache
 
 RANKS = (1, 3, 10)
+ROWS_AT_A_TIME = 256  # whose logits are in memory together
+CONVERSATIONS_AT_A_TIME = 8
 
 
 @torch.inference_mode()
-def head_accuracy(
-    heads: MedusaHeads, cache: HiddenCache, rows: Tensor, batch_size: int = 256
-) -> dict[str, list[float]]:
+def first_choices(model: BaseModel, states: Tensor) -> Tensor:
+    """The model's likeliest token for each of its hidden states [R, H], int64 [R]."""
+    parts = [
+        model.logits(part.to(model.device)).argmax(-1).cpu()
+        for part in states.split(ROWS_AT_A_TIME)
+    ]
+    return torch.cat(parts)
+
+
+@torch.inference_mode()
+def head_accuracy(heads: MedusaHeads, cache: HiddenCache, rows: Tensor) -> dict[str, list[float]]:
     """Top-1, top-3 and top-10 accuracy of every head over the cache rows int64 [n].
 
     Head k is asked at every row whose reply still has a token k places on. A target outside the
@@ -23,7 +34,7 @@ def head_accuracy(
     num_heads, device = heads.config.num_heads, heads.block_weight.device
     hits = torch.zeros(len(RANKS), num_heads)
     asked = torch.zeros(num_heads)
-    for part in rows.split(batch_size):
+    for part in rows.split(ROWS_AT_A_TIME):
         targets, valid = targets_of(cache, part, num_heads)
         path = following(cache, part, num_heads).to(device)
         ids, _ = heads.propose(cache.hidden[part].to(device), max(RANKS), path)

@@ -10,7 +10,6 @@ twice.
 
 from __future__ import annotations
 
-import gzip
 import json
 import random
 import time
@@ -28,6 +27,7 @@ from explorer.errors import ExplorerError
 from explorer.models.base import BaseModel
 from explorer.models.chat import encode_prompt
 from explorer.training.data import distinct_share, read_lines
+from explorer.training.journal import Journal
 from explorer.training.slots import Sequence, decode_together
 
 Progress = Callable[[dict[str, Any]], None]
@@ -35,7 +35,6 @@ MARK = "\N{OBJECT REPLACEMENT CHARACTER}"
 INVENTED_TOKENS = 160  # the longest prompt that the model may invent
 LOOP_WINDOW = 96  # tokens that are looked at while a reply is being written
 LOOP_CHECK = 32  # tokens between two looks
-SAVE_EVERY = 20.0  # seconds
 
 
 class DataOptions(Schema):
@@ -55,6 +54,11 @@ class DataOptions(Schema):
     )
     batch_size: int = Field(default=48, ge=1, le=1024)
     seed: int = Field(default=0, ge=0, lt=2**31)
+
+    def recipe(self) -> dict[str, Any]:
+        """The settings that shape the text, without the paths of one machine."""
+        settings = self.model_dump(mode="json", exclude={"out", "batch_size"})
+        return settings | {"prompts": self.prompts and self.prompts.name}
 
 
 class DataResult(Schema):
@@ -112,34 +116,40 @@ def generate_data(
     asked = _read_prompts(options.prompts)
     if not asked and not options.invented:
         raise ExplorerError("There is nothing to write: give --prompts FILE or --invented N.")
-    journal = _Journal(options, {"model": model.name, "backend": model.backend})
+    made_by = {"model": model.name, "backend": model.backend, **options.recipe()}
+    journal = Journal(options.out, made_by)
     work = _Work(model, options, asked, journal)
     total, tokens = len(asked) + options.invented, 0
     already = len(journal.done)
     for text in decode_together(model, work.next_text, options.batch_size):
         tokens += len(text.new)
         work.finished(text)
-        seconds = time.perf_counter() - began
-        made = len(journal.done) - already
+        seconds, done = time.perf_counter() - began, len(journal.done)
+        made = done - already
         progress(
             {
                 "phase": "writing",
-                "done": len(journal.done),
+                "done": done,
                 "total": total,
                 "tokens_per_second": round(tokens / seconds, 1),
-                "seconds_left": round(seconds / made * (total - len(journal.done)))
-                if made
-                else None,
+                "seconds_left": round(seconds / made * (total - done)) if made else None,
             }
         )
-    return journal.close(time.perf_counter() - began)
+    kept = journal.close()
+    return DataResult(
+        out=options.out,
+        conversations=len(kept),
+        dropped=len(journal.done) - len(kept),
+        reply_tokens=sum(len(record["response"]) for record in kept),
+        seconds=round(time.perf_counter() - began, 1),
+    )
 
 
 class _Work:
     """Which texts are still to be written, in which order."""
 
     def __init__(
-        self, model: BaseModel, options: DataOptions, asked: list[str], journal: _Journal
+        self, model: BaseModel, options: DataOptions, asked: list[str], journal: Journal
     ) -> None:
         self.model, self.options, self.journal = model, options, journal
         # Texts of like length side by side: a pass reads as many cached positions for every text
@@ -195,99 +205,6 @@ class _Work:
 
     def _seed(self, number: int, purpose: int) -> int:
         return (self.options.seed * 1_000_003 + number) * 4 + purpose
-
-
-class _Journal:
-    """Finished conversations, kept in a file beside the result until all are there."""
-
-    def __init__(self, options: DataOptions, made_by: dict[str, str]) -> None:
-        self.out = options.out
-        self.path = options.out.with_name(options.out.name + ".part")
-        settings = options.model_dump(mode="json", exclude={"out", "batch_size"})
-        settings["prompts"] = options.prompts and options.prompts.name
-        self.header = {"made_by": {**made_by, **settings}}
-        self.done: dict[int, dict] = {}
-        self.prompts: set[tuple[int, ...]] = set()
-        self._read()
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = open(self.path, "a", encoding="utf-8")  # noqa: SIM115 - closed in close()
-            if self._file.tell() == 0:
-                self._write(self.header)
-        except OSError as error:
-            raise self._unwritable(error) from error
-        self._saved = time.monotonic()
-
-    def is_new(self, prompt: list[int]) -> bool:
-        """Whether no conversation has this prompt yet; it counts as taken from now on."""
-        known = tuple(prompt) in self.prompts
-        self.prompts.add(tuple(prompt))
-        return not known
-
-    def add(self, number: int, record: dict) -> None:
-        """Note how conversation `number` ended."""
-        self.done[number] = record
-        self._write({"id": number, **record})
-
-    def close(self, seconds: float) -> DataResult:
-        """Put everything into the final file, in order, and remove the journal."""
-        kept = [{"id": i, **self.done[i]} for i in sorted(self.done) if "response" in self.done[i]]
-        if not kept:
-            raise ExplorerError(
-                "No usable reply came out (all were empty or loops): give other prompts."
-            )
-        lines = [json.dumps(record, separators=(",", ":")) for record in [self.header, *kept]]
-        try:
-            self._file.close()
-            part = self.out.with_name(self.out.name + ".new")
-            part.write_bytes(gzip.compress("\n".join([*lines, ""]).encode(), mtime=0))
-            part.replace(self.out)
-            self.path.unlink()
-        except OSError as error:
-            raise self._unwritable(error) from error
-        return DataResult(
-            out=self.out,
-            conversations=len(kept),
-            dropped=len(self.done) - len(kept),
-            reply_tokens=sum(len(record["response"]) for record in kept),
-            seconds=round(seconds, 1),
-        )
-
-    def _read(self) -> None:
-        """Take over what an earlier run has finished; a line that was cut off does not count."""
-        if not self.path.exists():
-            return
-        whole = [x for x in self.path.read_text("utf-8").splitlines(True) if x.endswith("\n")]
-        if not whole:
-            self.path.unlink()
-            return
-        header, *records = map(json.loads, whole)
-        if header != self.header:
-            raise ExplorerError(
-                f"{self.path} was begun by another model or with other settings: give the same "
-                "ones to go on, or delete it to start afresh."
-            )
-        self.path.write_text("".join(whole), "utf-8")
-        for record in records:
-            number = record.pop("id")
-            self.done[number] = record
-            if "prompt" in record:
-                self.prompts.add(tuple(record["prompt"]))
-
-    def _write(self, record: dict) -> None:
-        try:
-            self._file.write(json.dumps(record, separators=(",", ":")) + "\n")
-            if time.monotonic() - getattr(self, "_saved", 0.0) > SAVE_EVERY:
-                self._file.flush()
-                self._saved = time.monotonic()
-        except OSError as error:
-            raise self._unwritable(error) from error
-
-    def _unwritable(self, error: OSError) -> ExplorerError:
-        return ExplorerError(
-            f"{self.out} cannot be written ({error.strerror or error}): free some disk space or "
-            "choose another place; the conversations finished before are kept."
-        )
 
 
 def _read_prompts(path: Path | None) -> list[str]:

@@ -14,15 +14,17 @@ from explorer.models.base import BaseModel
 from explorer.models.heads import MedusaHeads
 from explorer.training.data import Conversation
 from explorer.training.distil import distribution_loss, reply_states
-from explorer.training.evaluate import head_accuracy
+from explorer.training.evaluate import (
+    CONVERSATIONS_AT_A_TIME,
+    ROWS_AT_A_TIME,
+    first_choices,
+    head_accuracy,
+)
 from explorer.training.heads_step import as_stored, heads_loss
 from explorer.training.hidden_cache import HiddenCache
 from explorer.training.lora import Lora
 from explorer.training.loss import sparse_cross_entropy
 from explorer.training.targets import Targets
-
-ROWS_AT_A_TIME = 256
-CONVERSATIONS_AT_A_TIME = 8
 
 
 @dataclass
@@ -85,7 +87,8 @@ class JointTask:
         accuracy = head_accuracy(
             as_stored(self.heads, torch.bfloat16), tuned, torch.arange(len(rows))
         )
-        agreement = self._first_choices(states) == self._first_choices(self.cache.hidden[rows])
+        untouched = first_choices(self.model, self.cache.hidden[rows])
+        agreement = first_choices(self.model, states) == untouched
         figures = {
             "accuracy": accuracy,
             "agreement": round(agreement.float().mean().item(), 4),
@@ -114,13 +117,6 @@ class JointTask:
             logits = self.model.logits(part.to(self.model.device)).cpu()
             total += torch.nn.functional.cross_entropy(logits, ids, reduction="sum").item()
         return round(math.exp(total / len(tokens)), 4)
-
-    def _first_choices(self, states: Tensor) -> Tensor:
-        parts = [
-            self.model.logits(part.to(self.model.device)).argmax(-1).cpu()
-            for part in states.split(ROWS_AT_A_TIME)
-        ]
-        return torch.cat(parts)
 
     def store(
         self, history: list[dict[str, Any]], perplexity: dict[str, float] | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import closing
 from typing import Any
 
 from explorer.commands.console import Console
@@ -25,11 +26,8 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
     options = settings_from(args, DataOptions)
     explorer = load_explorer(args, console, heads="none")
-    progress = Progress(console)
-    try:
+    with closing(Progress(console)) as progress:
         result = generate_data(explorer.model, options, progress)
-    finally:
-        progress.close()
     return result.model_dump(mode="json")
 
 

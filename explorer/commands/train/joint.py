@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import closing
 from typing import Any
 
 from explorer.commands.console import Console, table
@@ -37,11 +38,8 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     if args.backend == "auto":
         args.backend = "bf16"
     explorer = load_explorer(args, console, heads="none")
-    progress = Progress(console)
-    try:
+    with closing(Progress(console)) as progress:
         result = train_joint(explorer.model, options, progress)
-    finally:
-        progress.close()
     return result.model_dump(mode="json")
 
 
