@@ -5,7 +5,6 @@
 
 PYTHON ?= python3
 VENV := .venv
-NODE := tests/browser/node_modules
 BIN := $(VENV)/bin
 ARGS ?=
 
@@ -15,7 +14,7 @@ ARGS ?=
 run: $(VENV)/.installed model
 	$(BIN)/python app.py $(ARGS)
 
-test: $(VENV)/.installed-dev model browser $(NODE)/.installed
+test: $(VENV)/.installed-dev model browser
 	$(BIN)/python -m pytest $(ARGS)
 
 lint: $(VENV)/.installed-dev
@@ -48,11 +47,5 @@ $(VENV)/.installed-dev: requirements-dev.txt requirements-train.txt $(VENV)/.ins
 	$(BIN)/python -m pip install --disable-pip-version-check -r requirements-dev.txt
 	@touch $@
 
-# axe-core, which the browser tests check the page with; the product needs nothing from npm.
-$(NODE)/.installed: tests/browser/package-lock.json
-	@command -v npm >/dev/null || { echo "npm is missing: install it (Debian: apt-get install npm)" >&2; exit 1; }
-	npm ci --prefix tests/browser --no-audit --no-fund
-	@touch $@
-
 clean:
-	rm -rf $(VENV) $(NODE) .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import axe_playwright_python
 import pytest
 
 from tests.ui.fakes import FakeExplorer
 
-AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
+AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
 # Experimental, and not for pictures, whose labels cut a token short that the name spells out.
 RULES = {"label-content-name-mismatch": {"enabled": False}}
