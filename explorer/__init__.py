@@ -2,7 +2,11 @@
 
     import explorer
     lab = explorer.load()
-    for event in lab.race("Why is the sky blue?", explorer.DecodeSettings()): ...
+    trace = lab.run_race("Why is the sky blue?", max_new_tokens=64)
+    trace.figure_race()
+    trace.save("sky.json.gz")
+
+docs/notebook.md tells the rest.
 
 Names are imported when first used, so that what needs no model needs no torch.
 """

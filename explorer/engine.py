@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from explorer.config import DecodeSettings
+from explorer.config import DecodeSettings, decode_settings
 from explorer.decoding.acceptance import acceptance_rule
 from explorer.decoding.draft_model import default_draft, early_exit
 from explorer.decoding.loop import Prefilled, StepResult, decode
@@ -20,8 +20,8 @@ from explorer.errors import ExplorerError
 from explorer.models.base import BaseModel
 from explorer.models.chat import Pieces, encode_prompt
 from explorer.models.heads import MedusaHeads
-from explorer.tracing.events import Event, PlainRecorded, PlainStarted
-from explorer.tracing.schema import PlainToken, Settings
+from explorer.tracing.events import Event, PlainRecorded, PlainStarted, collect
+from explorer.tracing.schema import PlainToken, Settings, Trace
 from explorer.tracing.text import encodable
 from explorer.version import __version__
 
@@ -151,6 +151,20 @@ class Explorer:
             else:
                 yield self._recorded(recorder, item, prompt, ids, settings)
         yield from self._rest(recorder)
+
+    def run(self, prompt: str, **settings: object) -> Trace:
+        """Decode to the end: `decode` as a trace. Settings as in DecodeSettings, by name.
+
+        The method is by default the model's own. Raises ExplorerError.
+        """
+        return collect(self.decode(prompt, self._settings(settings)))
+
+    def run_race(self, prompt: str, **settings: object) -> Trace:
+        """Race to the end: `race` as a trace that holds both lanes. Settings as in `run`."""
+        return collect(self.race(prompt, self._settings(settings)))
+
+    def _settings(self, given: dict[str, object]) -> DecodeSettings:
+        return decode_settings(**{"method": self.method} | given)
 
     def compare(
         self,

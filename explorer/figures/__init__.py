@@ -1,8 +1,4 @@
-"""Pure functions from trace records to Plotly figures; they serve the page and notebooks."""
+"""Pure functions from trace records to what a notebook shows: Plotly figures, tables, a card.
 
-from explorer.figures.lengths import lengths_figure
-from explorer.figures.mask import mask_figure
-from explorer.figures.race import race_figure
-from explorer.figures.tree import tree_figure
-
-__all__ = ["lengths_figure", "mask_figure", "race_figure", "tree_figure"]
+Nothing is imported here: the page uses `numbers` and needs no Plotly.
+"""

@@ -1,4 +1,4 @@
-"""What all figures share: a transparent ground, system fonts, and text that stays text."""
+"""What all figures share: a white ground, system fonts, and text that stays text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import unicodedata
 
 from explorer.figures.palette import NEUTRAL, SANS
 
-CONFIG = {"displayModeBar": False, "scrollZoom": False, "doubleClick": "reset"}
 HOVER = {"bgcolor": "#20242c", "bordercolor": "#20242c", "font": {"color": "#ffffff", "size": 12}}
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;"})
 
@@ -22,14 +21,14 @@ def text_columns(text: str) -> int:
 
 
 def layout(height: int, **more: object) -> dict:
-    """A layout without decoration; grids and text are legible on light and dark ground."""
+    """A layout without decoration, on white: legible in a dark notebook, too, and when saved."""
     return {
         "template": "none",
         "height": height,
         "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"family": SANS, "size": 12, "color": "#6b7280"},
+        "paper_bgcolor": "#ffffff",
+        "plot_bgcolor": "#ffffff",
+        "font": {"family": SANS, "size": 12, "color": "#4b5563"},
         "hoverlabel": HOVER,
         "showlegend": False,
         "dragmode": False,

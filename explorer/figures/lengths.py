@@ -9,19 +9,20 @@ import plotly.graph_objects as go
 from explorer.figures.base import axis, layout
 from explorer.figures.numbers import plural
 from explorer.figures.palette import ACCEPTED, NEUTRAL, ROOT
+from explorer.figures.view import step_number
 from explorer.tracing.schema import Step
 from explorer.tracing.summary import accepted_drafts
 
-HEIGHT = 84
+HEIGHT = 150
 LEAST_STEPS = 24  # the bars of a young run do not fill the whole width
 
 
 def lengths_figure(steps: Sequence[Step], selected: int | None = None) -> go.Figure:
-    """Tokens each step added: the root (blue) and the accepted drafts on it (green).
+    """Tokens each step (from 0) added: the root (blue) and the accepted drafts on it (green).
 
-    `selected` is the 0-based step that a band marks.
+    `selected` is the step that a band marks, as in `step_number`. Raises ExplorerError.
     """
-    numbers = list(range(1, len(steps) + 1))
+    numbers = list(range(len(steps)))
     drafts = [accepted_drafts(step) for step in steps]
     roots = [min(1, len(step.emitted)) for step in steps]
     hover = [
@@ -37,13 +38,13 @@ def lengths_figure(steps: Sequence[Step], selected: int | None = None) -> go.Fig
         ],
         layout(
             HEIGHT,
-            margin={"l": 30, "r": 8, "t": 4, "b": 18},
+            margin={"l": 44, "r": 10, "t": 8, "b": 40},
             barmode="stack",
             bargap=0.25,
-            xaxis=axis(range=[0.4, max(len(steps), LEAST_STEPS) + 0.6], showgrid=False),
-            yaxis=axis(range=[0, max(most, 3) + 0.3], dtick=1 if most <= 5 else None),
+            xaxis=axis("step", range=[-0.6, max(len(steps), LEAST_STEPS) - 0.4], showgrid=False),
+            yaxis=axis("tokens", range=[0, max(most, 3) + 0.3], dtick=1 if most <= 5 else None),
             hovermode="closest",
-            shapes=[] if selected is None or not steps else [_band(selected + 1)],
+            shapes=[] if selected is None else [_band(step_number(steps, selected))],
         ),
     )
 

@@ -27,13 +27,6 @@ def rate(value: float | None) -> str:
     return f"{value:.1f}" if value < 100 else count(round(value))
 
 
-def milliseconds(value: float | None) -> str:
-    """24.1, or 0.03 where a tenth would hide it."""
-    if value is None:
-        return NONE
-    return f"{value:.2f}" if 0 < value < 0.1 else f"{value:.1f}"
-
-
 def probability(value: float) -> str:
     """0.62; smaller than a hundredth with two digits; never a false zero or one."""
     if value == 0 or value >= 0.995:

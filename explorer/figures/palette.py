@@ -1,7 +1,6 @@
 """Colours and shapes of the four verdicts: the same in every figure, told apart without colour.
 
-Okabe–Ito colours; they keep their meaning on a light and on a dark ground. Text colours are left
-to the style sheet, which knows which of the two is shown.
+Okabe–Ito colours; they keep their meaning on a light and on a dark ground.
 """
 
 from __future__ import annotations

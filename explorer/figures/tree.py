@@ -14,7 +14,7 @@ LABEL_LIMIT = 11  # characters of a token on a label; the hover text shows more
 COLUMN_PIXELS = 118
 CHARACTER_PIXELS = 7.3
 LABEL_OFFSET_PIXELS = 28
-LEAST_HEIGHT = 300
+LEAST_HEIGHT = 150
 LEGEND_PIXELS = 36
 TRUNK = 0.13  # how far before a node its branch turns, in columns
 DRAWING_ORDER = ("pruned", "rejected", "bonus", "accepted", "root")
@@ -126,7 +126,8 @@ def _hover(row: int, kind: str, view: StepView) -> str:
         return f"{token}<br>root: always emitted"
     return (
         f"{token}<br>depth {view.depths[row]}, {ordinal(view.rank(row) + 1)} guess"
-        f"<br>head {probability(step.draft_probs[row])}, path {probability(step.joint_probs[row])}"
+        f"<br>drafted with {probability(step.draft_probs[row])}"
+        f", path {probability(step.joint_probs[row])}"
         f"<br>base model {probability(step.base_probs[row])}, rank {step.base_ranks[row] + 1}"
         f"<br>{LOOKS[kind].meaning}"
     )

@@ -5,37 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import median
-from typing import Protocol
 
-from explorer.tracing.schema import Header, Piece, PlainToken, Step, TopTokens, TreeShape
+from explorer.errors import ExplorerError
+from explorer.tracing.schema import Piece, Step, Trace, TreeShape
 from explorer.tracing.text import piece_of, visible
-
-
-class Run(Protocol):
-    """A finished trace, or a builder that still grows."""
-
-    header: Header | None
-    pieces: Mapping[int, Piece]
-    trees: Sequence[TreeShape]
-    steps: Sequence[Step]
-    plain: Sequence[PlainToken]
 
 
 @dataclass(frozen=True)
 class StepView:
-    """A step with its tree, the tokens' text, and what each head had predicted for it.
-
-    `heads[d − 1]` are the predictions of head d from the last token before the root; empty where
-    the trace does not tell them.
-    """
+    """A step with its tree and the tokens' text."""
 
     step: Step
     shape: TreeShape
     pieces: Mapping[int, Piece]
-    heads: Sequence[TopTokens]
-    rule: str
-    plain_ms: float | None
 
     @cached_property
     def parents(self) -> list[int]:
@@ -64,6 +46,10 @@ class StepView:
         """Which guess of its head the row holds; 0 is the head's first."""
         return self.shape.paths[row - 1][-1] if row else 0
 
+    def path(self, row: int) -> tuple[int, ...]:
+        """The rank path of a row; () for the root."""
+        return tuple(self.shape.paths[row - 1]) if row else ()
+
     def ancestors(self, row: int) -> list[int]:
         """Rows from the root to `row`, both included."""
         path = [row]
@@ -72,39 +58,15 @@ class StepView:
         return path[::-1]
 
 
-def step_view(run: Run, index: int) -> StepView:
-    """The view of step `index` (0-based) of a run."""
-    step = run.steps[index]
-    return StepView(
-        step=step,
-        shape=run.trees[step.tree],
-        pieces=run.pieces,
-        heads=_heads_before(run, index),
-        rule=_rule(run),
-        plain_ms=plain_step_ms(run.plain),
-    )
+def step_view(trace: Trace, index: int) -> StepView:
+    """The view of step `index`, as in `step_number`. Raises ExplorerError."""
+    step = trace.steps[step_number(trace.steps, index)]
+    return StepView(step, trace.trees[step.tree], trace.pieces)
 
 
-def plain_step_ms(plain: Sequence[PlainToken]) -> float | None:
-    """The median time of a plain step so far."""
-    return median(token.milliseconds for token in plain) if plain else None
-
-
-def _heads_before(run: Run, index: int) -> Sequence[TopTokens]:
-    """What the heads predicted from the token before the root: that is where drafts come from."""
-    step = run.steps[index]
-    known = [*step.positions, *(run.steps[index - 1].positions if index else ())]
-    if run.header is not None and run.header.prompt_position is not None:
-        known.append(run.header.prompt_position)
-    before = step.context_length - 1
-    return next((position.heads for position in known if position.index == before), ())
-
-
-def _rule(run: Run) -> str:
-    """The acceptance rule of the run, `auto` resolved."""
-    if run.header is None:
-        return "greedy"
-    settings = run.header.settings
-    if settings.acceptance != "auto":
-        return settings.acceptance
-    return "greedy" if settings.temperature == 0 else "sample"
+def step_number(steps: Sequence[Step], index: int) -> int:
+    """The step meant by `index`: from 0, or from the end, −1 the last. Raises ExplorerError."""
+    if not -len(steps) <= index < len(steps):
+        have = f"has the steps 0 to {len(steps) - 1}" if steps else "has no steps"
+        raise ExplorerError(f"There is no step {index}: this trace {have}.")
+    return index % len(steps)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pydantic import Field
 
 from explorer.tracing.schema import (
@@ -99,3 +101,11 @@ class TraceBuilder:
             plain=list(self.plain),
             plain_prefill_ms=self.plain_prefill_ms,
         )
+
+
+def collect(events: Iterable[Event]) -> Trace:
+    """The trace of a whole run."""
+    builder = TraceBuilder()
+    for event in events:
+        builder.add(event)
+    return builder.trace()

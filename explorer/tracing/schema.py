@@ -11,6 +11,8 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from explorer.tracing.notebook import ShowsItself
+
 FORMAT_VERSION = 1
 MAX_NODES = 513  # 512 nodes and the root
 MAX_STEPS = 16_384
@@ -243,7 +245,7 @@ class Header(Record):
     eos_ids: Entries[TokenId]
 
 
-class Trace(Record):
+class Trace(ShowsItself, Record):
     """A complete, replayable record of a run."""
 
     format_version: Literal[1] = FORMAT_VERSION

@@ -1,10 +1,16 @@
 import json
+import re
 
 import pytest
 
-from explorer.figures import lengths_figure, mask_figure, race_figure, tree_figure
+from explorer.analysis.speedup import race_figures
+from explorer.errors import ExplorerError
 from explorer.figures.base import plotly_text
+from explorer.figures.lengths import lengths_figure
+from explorer.figures.mask import mask_figure
 from explorer.figures.palette import LOOKS
+from explorer.figures.race import race_figure
+from explorer.figures.tree import tree_figure
 from explorer.figures.tree_layout import tidy
 from explorer.figures.view import step_view
 from explorer.tracing.schema import Piece
@@ -86,22 +92,46 @@ def test_lengths_and_race_hold_every_step(trace):
     bars = lengths_figure(trace.steps, 3)
     tokens = sum(sum(bar.y) for bar in bars.data)
     assert tokens == len(trace.new_token_ids)
-    assert bars.layout.shapes[0].x0 < 4 < bars.layout.shapes[0].x1
+    assert bars.layout.shapes[0].x0 < 3 < bars.layout.shapes[0].x1
+    assert bars.data[0].x[3] == 3
     lanes = race_figure(trace.steps, trace.plain).data
     assert [lane.y[-1] for lane in lanes] == [len(trace.new_token_ids), len(trace.plain)]
+
+
+def test_race_tells_the_speed_of_both_lanes_and_the_speedup_with_its_spread(trace):
+    expected = race_figures(trace.steps, trace.plain)
+    figure = race_figure(trace.steps, trace.plain, "hydra")
+    ours, theirs = (lane.name for lane in figure.data)
+    assert ours.startswith(f"hydra: {expected.medusa_tps:.1f} tokens/s")
+    assert f"{expected.tokens_per_step:.2f} tokens per step" in ours
+    assert theirs.startswith(f"plain: {expected.plain_tps:.1f} tokens/s")
+    title = f"{expected.speedup:.2f}× ± {expected.spread:.2f}"
+    assert figure.layout.title.text == f"{title}, measured"
+    short = race_figure(trace.steps, trace.plain[:15]).layout.title.text
+    assert "estimate" in short
+    assert "measured" not in short
+
+
+def test_without_a_race_there_is_one_lane_and_no_speedup(trace):
+    figure = race_figure(trace.steps, [])
+    assert len(figure.data) == 1
+    assert figure.layout.title.text is None
 
 
 def test_figures_without_a_step():
     assert lengths_figure([]).data[0].x == ()
     assert race_figure([], []).data[0].y == (0,)
+    with pytest.raises(ExplorerError, match="no step 0"):
+        lengths_figure([], 0)
 
 
 def test_hostile_tokens_are_text_in_every_string_of_every_figure(trace):
     evil = trace.model_copy(update={"pieces": {i: Piece(text=EVIL) for i in trace.pieces}})
     view = step_view(evil, 1)
-    for figure in (tree_figure(view, 1), mask_figure(view)):
+    race = race_figure(evil.steps, evil.plain, EVIL)
+    for figure in (tree_figure(view, 1), mask_figure(view), race):
         for text in strings(json.loads(figure.to_json())):
-            bare = text.replace("<b>", "").replace("</b>", "").replace("<br>", "")
+            bare = re.sub(r"</?b>|<br>|<extra></extra>", "", text)
             assert "<" not in bare
             assert "$" not in bare
 

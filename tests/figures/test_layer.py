@@ -1,6 +1,8 @@
-"""Figures serve the page and notebooks alike: they know trace records and nothing else."""
+"""Figures know trace records and measured speed, and nothing else of the product."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,10 +10,20 @@ import pytest
 import explorer.figures
 
 FOLDER = Path(explorer.figures.__file__).parent
+ALLOWED = ("explorer.tracing", "explorer.figures", "explorer.errors", "explorer.analysis.speedup")
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
-def test_figures_import_only_trace_records(path):
+def test_figures_import_only_trace_records_and_speed(path):
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module.startswith("explorer"):
-            assert node.module.startswith(("explorer.tracing", "explorer.figures")), node.module
+            assert node.module.startswith(ALLOWED), node.module
+
+
+def test_traces_and_numbers_need_neither_plotly_nor_pandas():
+    code = (
+        "import sys, explorer.figures.numbers, explorer.tracing.files\n"
+        "print({'plotly', 'pandas', 'numpy', 'torch'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

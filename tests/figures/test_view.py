@@ -1,23 +1,31 @@
 import pytest
 
+from explorer.errors import ExplorerError
 from explorer.figures.view import step_view
 from tests.ui.fakes import FakeExplorer
 
 
 @pytest.fixture(scope="module")
 def trace():
-    return FakeExplorer().trace(max_new_tokens=400)
+    return FakeExplorer().trace(max_new_tokens=40)
 
 
-def test_heads_lists_are_those_that_the_step_was_drafted_from(trace):
-    assert step_view(trace, 0).heads == trace.header.prompt_position.heads
-    assert step_view(trace, 5).heads == trace.steps[4].positions[-1].heads
-    # a recorder may tell the position that chose the root with the step itself
-    early, late = trace.steps[4], trace.steps[5]
-    steps = list(trace.steps)
-    steps[4] = early.model_copy(update={"positions": early.positions[:-1]})
-    steps[5] = late.model_copy(update={"positions": [early.positions[-1], *late.positions]})
-    moved = trace.model_copy(update={"steps": steps})
-    assert step_view(moved, 5).heads == early.positions[-1].heads
-    steps[5] = late
-    assert step_view(trace.model_copy(update={"steps": steps}), 5).heads == ()
+def test_paths_and_ancestors_agree(trace):
+    view = step_view(trace, 0)
+    for row in range(view.rows):
+        assert len(view.path(row)) == view.depths[row] == len(view.ancestors(row)) - 1
+        assert view.path(row)[:-1] == view.path(max(view.parents[row], 0))
+
+
+def test_steps_count_from_either_end(trace):
+    assert step_view(trace, -1).step == trace.steps[-1]
+    assert step_view(trace, -len(trace.steps)).step == trace.steps[0]
+
+
+def test_no_such_step_says_which_there_are(trace):
+    last = len(trace.steps) - 1
+    for index in (last + 1, -last - 2):
+        with pytest.raises(ExplorerError, match=f"no step {index}: .* steps 0 to {last}"):
+            step_view(trace, index)
+    with pytest.raises(ExplorerError, match="has no steps"):
+        step_view(trace.model_copy(update={"steps": []}), 0)
