@@ -97,10 +97,9 @@ def split_data(
 
 def _recipe(options: TrainOptions) -> dict[str, Any]:
     """The settings that shape the result, without the paths of one machine."""
-    of_the_heads = {"architecture", "kind", "num_heads", "num_blocks", "draft_vocab_size"}
-    # and the coverage asked for gives way to the one that came about
-    recipe = options.recipe()
-    return {k: v for k, v in recipe.items() if k not in of_the_heads | {"projection_from", "coverage"}}
+    told_elsewhere = {"architecture", "kind", "num_heads", "num_blocks", "draft_vocab_size"}
+    told_elsewhere |= {"projection_from", "coverage"}
+    return {k: v for k, v in options.recipe().items() if k not in told_elsewhere}
 
 
 def _usable(conversations: list[Conversation], options: TrainOptions) -> list[Conversation]:
