@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-from functools import lru_cache
 from typing import Protocol
 
 import torch
@@ -27,7 +26,6 @@ from explorer.models.base import BaseModel
 from explorer.models.draft import DEFAULT_DRAFT, load_draft
 
 DEFAULT_SHARE = 5  # one in so many of the base model's layers drafts where nothing was trained
-chain_of = lru_cache(maxsize=64)(chain)
 ONE_ROW = torch.zeros(1, dtype=torch.long), torch.ones(1, 1, dtype=torch.bool)  # offsets, visible
 
 
@@ -76,7 +74,7 @@ class DraftModelDrafter:
             proposals.append(q)
         clock.lap("heads")
         drawn = (*proposals, None) if self._settings.temperature > 0 else None
-        return Draft(chain_of(k), torch.tensor(tokens), torch.tensor(probs), proposals=drawn)
+        return Draft(chain(k), torch.tensor(tokens), torch.tensor(probs), proposals=drawn)
 
     def _next(self, hidden: torch.Tensor, position: int) -> tuple[int, float, torch.Tensor]:
         """The draft for an absolute position from hidden [1, H], its probability, and q [V]."""

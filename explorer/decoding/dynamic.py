@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import torch
 
 from explorer.decoding.loop import Context, Draft, Stopwatch
-from explorer.decoding.medusa import TOP
+from explorer.decoding.medusa import TOP, filled
 from explorer.decoding.tree import DynamicTree, RankPath, Tree
 from explorer.models.heads import MedusaHeads
 from explorer.models.hydra import HydraHeads
@@ -35,10 +35,7 @@ class DynamicMedusaDrafter:
         ids, probs = (t[0].cpu() for t in self.heads.propose(context.hidden, TOP))  # [K, top]
         clock.lap("heads")
         paths = likeliest_paths(probs[: context.max_depth].tolist(), self.tree.nodes)
-        tree = Tree(tuple(paths), self.tree.name)
-        head, rank = tree.depths[1:] - 1, tree.ranks[1:]
-        tokens = torch.cat([torch.tensor([context.root]), ids[head, rank]])
-        return Draft(tree, tokens, torch.cat([torch.ones(1), probs[head, rank]]), (ids, probs))
+        return filled(Tree(tuple(paths), self.tree.name), context.root, ids, probs)
 
 
 def likeliest_paths(probs: Sequence[Sequence[float]], nodes: int) -> list[RankPath]:

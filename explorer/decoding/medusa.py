@@ -34,9 +34,14 @@ class MedusaDrafter:
         tree = cut(self.tree, context.max_depth)
         ids, probs = (t[0].cpu() for t in self.heads.propose(context.hidden, self.top))  # [K, top]
         clock.lap("heads")
-        head, rank = tree.depths[1:] - 1, tree.ranks[1:]  # head d, 0-based, fills depth d
-        tokens = torch.cat([torch.tensor([context.root]), ids[head, rank]])
-        return Draft(tree, tokens, torch.cat([torch.ones(1), probs[head, rank]]), (ids, probs))
+        return filled(tree, context.root, ids, probs)
+
+
+def filled(tree: Tree, root: int, ids: torch.Tensor, probs: torch.Tensor) -> Draft:
+    """The tree with the heads' guesses, best first, at its nodes: ids and probs [K, top]."""
+    head, rank = tree.depths[1:] - 1, tree.ranks[1:]  # head d, 0-based, fills depth d
+    tokens = torch.cat([torch.tensor([root]), ids[head, rank]])
+    return Draft(tree, tokens, torch.cat([torch.ones(1), probs[head, rank]]), (ids, probs))
 
 
 @lru_cache(maxsize=256)

@@ -7,14 +7,10 @@ It costs no model and pays where a reply repeats its prompt: summaries, edits, e
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import torch
 
 from explorer.decoding.loop import Context, Draft, Stopwatch, bare_root
 from explorer.decoding.tree import chain
-
-chain_of = lru_cache(maxsize=128)(chain)
 
 
 class PromptLookupDrafter:
@@ -32,7 +28,7 @@ class PromptLookupDrafter:
         if not copied:
             return bare_root(context.root)
         tokens = torch.tensor([context.root, *copied])
-        return Draft(chain_of(len(copied)), tokens, torch.ones(len(tokens)))
+        return Draft(chain(len(copied)), tokens, torch.ones(len(tokens)))
 
     def lookup(self, text: list[int]) -> list[int]:
         """The tokens behind the latest earlier occurrence of the longest known ending of `text`."""

@@ -11,6 +11,7 @@ import itertools
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import torch
 
@@ -122,6 +123,7 @@ def _shown(path: RankPath) -> str:
     return str(list(path[:12])) if len(path) <= 12 else f"{list(path[:12])} …"
 
 
+@lru_cache(maxsize=128)
 def chain(length: int) -> Tree:
     """The top-1 prediction of each of the first `length` heads: one path, no branches."""
     if not 1 <= length <= MAX_NODES:

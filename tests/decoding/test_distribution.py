@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,11 +12,13 @@ import torch
 from scipy.stats import chisquare
 
 from explorer.config import DecodeSettings
+from explorer.decoding import acceptance
 from explorer.decoding.acceptance import Sample, Typical, Verdict, acceptance_rule, follow
 from explorer.decoding.sampling import Draws, distribution
-from explorer.decoding.tree import cartesian, chain
+from explorer.decoding.tree import Tree, cartesian, chain
 
 VOCAB, LENGTH, RUNS = 4, 3, 4000
+FILTERS = ("temperature", "top_p", "top_k")
 SETTINGS = {
     "temperature 0.5": {"temperature": 0.5},
     "temperature 1": {"temperature": 1.0},
@@ -42,20 +46,41 @@ class Table:
 TABLE = Table()
 
 
+@cache
+def _distribution(logits: tuple[float, ...], *filters: float) -> torch.Tensor:
+    settings = SimpleNamespace(**dict(zip(FILTERS, filters, strict=True)))
+    return distribution(torch.tensor([logits]), settings)
+
+
+@pytest.fixture(autouse=True)
+def each_distribution_once(monkeypatch):
+    """The table has few prefixes: what is drawn from there need not be computed RUNS times."""
+
+    def remembered(logits, settings):
+        (row,) = logits.tolist()
+        return _distribution(tuple(row), *(getattr(settings, name) for name in FILTERS))
+
+    monkeypatch.setattr(acceptance, "distribution", remembered)
+
+
+@cache
+def verify_pass(written: tuple[int, ...], root: int, tree: Tree) -> tuple[torch.Tensor, ...]:
+    """Tokens [n] and logits [n, VOCAB] of a step, its tree filled with fixed guesses."""
+    tokens = torch.tensor([root, *(path[-1] for path in tree.paths)])  # token = rank
+    paths = [(*written, *tokens[tree.path_to(row)].tolist()) for row in range(tree.n)]
+    return tokens, torch.stack([TABLE(path[: LENGTH + 2]) for path in paths])
+
+
 def text(rule, tree) -> tuple[int, ...]:
-    """LENGTH tokens from the rule, the tree filled with fixed guesses (token = rank)."""
-    written: list[int] = []
+    """LENGTH tokens from the rule."""
+    written: tuple[int, ...] = ()
     root = rule.first(TABLE(()), 0)
     while len(written) < LENGTH:
-        tokens = torch.tensor([root, *(path[-1] for path in tree.paths)])
-        paths = [
-            tuple(written) + tuple(tokens[tree.path_to(row)].tolist()) for row in range(tree.n)
-        ]
-        logits = torch.stack([TABLE(path[: LENGTH + 2]) for path in paths])
+        tokens, logits = verify_pass(written, root, tree)
         verdict = rule.judge(tree, tokens, logits, len(written))
-        written += tokens[verdict.path].tolist()
+        written += tuple(tokens[verdict.path].tolist())
         root = verdict.bonus
-    return tuple(written[:LENGTH])
+    return written[:LENGTH]
 
 
 def exact(settings: DecodeSettings) -> dict[tuple[int, ...], float]:
@@ -72,10 +97,11 @@ def exact(settings: DecodeSettings) -> dict[tuple[int, ...], float]:
 
 def p_value(make_rule, settings: DecodeSettings, tree) -> float:
     """Chi-square test of RUNS seeded texts against the exact distribution."""
-    counts = dict.fromkeys(exact(settings), 0)
+    probs = exact(settings)
+    counts = dict.fromkeys(probs, 0)
     for seed in range(RUNS):
         counts[text(make_rule(settings.model_copy(update={"seed": seed})), tree)] += 1
-    expected = np.array(list(exact(settings).values())) * RUNS
+    expected = np.array(list(probs.values())) * RUNS
     observed = np.array(list(counts.values()), dtype=float)
     if observed[expected < 1e-9].sum():
         return 0.0  # something was written that cannot be
