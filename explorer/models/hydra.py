@@ -83,8 +83,11 @@ class HydraHeads(MedusaHeads):
         """
         k, hidden = path.shape[1] - 1, hidden.to(self.block_weight)
         first = F.linear(hidden, self.block_weight[k, 0], self.block_bias[k, 0])  # [1, H]
-        seen = F.linear(self._embed(path).flatten(1), self._path_weights(k))  # [m, H]
-        x = hidden + F.silu(first + seen)
+        # One by one: side by side in one matrix, the weights would have to be copied every time.
+        weights = self.path_weight[k * (k + 1) // 2 :]
+        for j, token in enumerate(self._embed(path).unbind(1)):  # [m, H] each
+            first = first + F.linear(token, weights[j])
+        x = hidden + F.silu(first)
         for b in range(1, self.config.num_blocks):
             x = x + F.silu(F.linear(x, self.block_weight[k, b], self.block_bias[k, b]))
         projection = self.projection[k] if self.config.kind == "own" else self.projection

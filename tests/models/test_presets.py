@@ -39,7 +39,10 @@ def test_public_heads_stand_on_the_model_they_were_trained_for():
 def test_default_options_name_the_default_model_and_its_heads():
     options = model_options()
     assert options.model_source == DEFAULT.model
-    assert options.heads_sources == [str(ROOT / "assets/heads/default")]
+    assert options.heads_sources == [
+        str(ROOT / "assets/heads/default"),
+        str(ROOT / "assets/heads/hydra"),
+    ]
     assert options.chosen_preset is DEFAULT
 
 
