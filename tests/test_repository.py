@@ -49,7 +49,9 @@ def test_readme_front_matter_starts_this_app_on_a_space():
     assert f"gradio=={matter['sdk_version']}" in requirements("requirements.txt")
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt", "requirements-train.txt"])
+@pytest.mark.parametrize(
+    "name", ["requirements.txt", "requirements-dev.txt", "requirements-train.txt"]
+)
 def test_requirements_are_pinned(name):
     lines = requirements(name)
     assert lines
