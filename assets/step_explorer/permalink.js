@@ -2,7 +2,7 @@
 // (or `prompt=…`) to a run that the page can repeat.
 
 const DEFAULTS = {
-  tree: "auto", acceptance: "auto", temperature: 0, top_p: 1, top_k: 0, epsilon: 0.09, delta: 0.3,
+  method: "medusa", tree: "auto", acceptance: "auto", temperature: 0, top_p: 1, top_k: 0, epsilon: 0.09, delta: 0.3,
   seed: 0, max_new_tokens: 128, system_prompt: null, raw_prompt: false,
 };
 

@@ -87,7 +87,7 @@ class Handlers:
             raise ExplorerError("The prompt is empty: write something, or pick an example.")
         given = dict(zip(SettingsInputs.names(), values, strict=True))
         given["system_prompt"] = given["system_prompt"] or None
-        settings = decode_settings(method="medusa", **given)
+        settings = decode_settings(**given)
         self.limits.check(prompt, settings)
         return settings
 
@@ -120,9 +120,7 @@ class Handlers:
         turns: Turns | None = None
         try:
             if not session.ticket.cancel.is_set():
-                # A model without heads still decodes: then both lanes are plain.
-                settings = settings.model_copy(update={"method": self.engine.racer.method})
-                turns = self.engine.race(session.ticket, prompt, settings)
+                turns = self.engine.race(session.ticket, prompt, self._at_hand(settings))
                 yield from self._stream(session, turns)
             session.phase = "stopped" if session.ticket.cancel.is_set() else "done"
         except ExplorerError as error:
@@ -137,6 +135,12 @@ class Handlers:
         finally:
             if turns is not None:
                 turns.close()
+
+    def _at_hand(self, settings: DecodeSettings) -> DecodeSettings:
+        """The default method gives way to the model's own; without heads both lanes are plain."""
+        if settings.method != DecodeSettings().method:
+            return settings
+        return settings.model_copy(update={"method": self.engine.racer.method})
 
     def _stream(self, session: Session, turns: Turns) -> Iterator[Update]:
         """The first events at once, then those of a short turn at a time."""

@@ -7,8 +7,18 @@ from dataclasses import dataclass
 from explorer.config import MAX_NEW_TOKENS, MAX_PROMPT_CHARACTERS, DecodeSettings
 from explorer.errors import ExplorerError
 
-TREES = ("auto", "root", "chain:1", "chain:2", "chain:3", "cartesian:2,2", "cartesian:3,2,1")
-LARGE_TREES = ("cartesian:4,3,2", "cartesian:6,3,2")
+TREES = (
+    "auto",
+    "root",
+    "chain:1",
+    "chain:2",
+    "chain:3",
+    "cartesian:2,2",
+    "cartesian:3,2,1",
+    "dynamic:3",
+    "dynamic:8",
+)
+LARGE_TREES = ("cartesian:4,3,2", "cartesian:6,3,2", "dynamic:32")
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ from dataclasses import dataclass, fields
 
 import gradio as gr
 
+from explorer.config import DecodeSettings
+from explorer.decoding.registry import METHODS
 from explorer.ui.limits import Limits
 
 DEFAULT_NEW_TOKENS = 128
@@ -22,6 +24,7 @@ ACCEPTANCE = [
 class SettingsInputs:
     """The inputs of a run's settings; the names are those of DecodeSettings."""
 
+    method: gr.Dropdown
     tree: gr.Dropdown
     acceptance: gr.Dropdown
     temperature: gr.Slider
@@ -47,12 +50,21 @@ class SettingsInputs:
 def settings_inputs(limits: Limits) -> SettingsInputs:
     """Lay the settings out inside the current block."""
     with gr.Row():
+        method = gr.Dropdown(
+            list(METHODS),
+            value=DecodeSettings().method,
+            label="Method",
+            info="Who guesses: heads (medusa, hydra), a small draft model, the model itself "
+            "(lookahead), or the text so far (prompt-lookup).",
+            elem_id="mx-method",
+        )
         tree = gr.Dropdown(
             list(limits.trees),
             value="auto",
             label="Candidate tree",
             info="auto: the tree measured to be fastest here. chain:K is one guess per head; "
-            "cartesian:3,2,1 is every combination of the top guesses.",
+            "cartesian:3,2,1 is every combination of the top guesses; dynamic:N takes the N nodes "
+            "that are likeliest in each step.",
             allow_custom_value=limits.free_tree,
             elem_id="mx-tree-setting",
         )
@@ -84,6 +96,7 @@ def settings_inputs(limits: Limits) -> SettingsInputs:
             info="Continue the text as it stands, without the chat template.",
         )
     return SettingsInputs(
+        method=method,
         tree=tree,
         acceptance=acceptance,
         max_new_tokens=max_new_tokens,

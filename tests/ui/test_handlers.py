@@ -18,6 +18,7 @@ from explorer.ui.settings import SettingsInputs
 from tests.ui.fakes import FakeExplorer
 
 DEFAULTS = {
+    "method": "medusa",
     "tree": "auto",
     "acceptance": "auto",
     "temperature": 0,
@@ -237,3 +238,31 @@ def test_replay_needs_no_model_and_says_what_it_is_for():
 def test_the_page_needs_no_torch():
     code = "import sys, explorer.ui.serve; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_method_that_was_chosen_races():
+    asked = []
+
+    class Watching(FakeExplorer):
+        def race(self, prompt, settings, cancel=None):
+            asked.append(settings.method)
+            return super().race(prompt, settings, cancel)
+
+    handlers = handlers_of(Watching())
+    for method in ("medusa", "prompt-lookup", "hydra"):
+        list(handlers.run(None, "hi", *values(method=method)))
+    assert asked == ["medusa", "prompt-lookup", "hydra"]
+
+
+def test_a_model_without_heads_races_plain_against_plain():
+    asked = []
+
+    class Bare(FakeExplorer):
+        method = "plain"
+
+        def race(self, prompt, settings, cancel=None):
+            asked.append(settings.method)
+            return super().race(prompt, settings, cancel)
+
+    list(handlers_of(Bare()).run(None, "hi", *values()))
+    assert asked == ["plain"]
