@@ -13,22 +13,15 @@ from functools import lru_cache
 import torch
 
 from explorer.decoding.loop import Context, Draft, Stopwatch
-from explorer.decoding.medusa import TOP, cut
-from explorer.decoding.tree import Tree, require_fit
+from explorer.decoding.medusa import MedusaDrafter, cut
+from explorer.decoding.tree import Tree
 from explorer.models.hydra import HydraHeads
 
 
-class HydraDrafter:
-    """Fills the same tree from the heads at every step.
+class HydraDrafter(MedusaDrafter):
+    """Medusa's drafter over Hydra heads, which are asked depth by depth."""
 
-    Raises ExplorerError if the tree is deeper than the heads or wider than their vocabulary.
-    """
-
-    def __init__(self, heads: HydraHeads, tree: Tree) -> None:
-        self.heads = heads
-        self.tree = tree
-        self.top = max(TOP, tree.width)
-        require_fit(tree, heads.config.num_heads, heads.config.output_size)
+    heads: HydraHeads
 
     def draft(self, context: Context, clock: Stopwatch) -> Draft:
         """The tree, cut where the text must end, with the heads' tokens at its nodes."""

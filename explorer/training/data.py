@@ -90,6 +90,14 @@ def _parse_line(line: str, path: Path, number: int, vocab_size: int) -> Conversa
     return Conversation(prompt, response)
 
 
+def right_padded(sequences: Sequence[Sequence[int]]) -> torch.Tensor:
+    """Token ids as one batch int64 [n, longest]: under causal attention none sees the padding."""
+    ids = torch.zeros(len(sequences), max(map(len, sequences)), dtype=torch.long)
+    for row, sequence in enumerate(sequences):
+        ids[row, : len(sequence)] = torch.tensor(sequence)
+    return ids
+
+
 def distinct_share(tokens: Sequence[int], n: int = 4) -> float:
     """Distinct n-grams over all n-grams of `tokens`; 1.0 where there are none."""
     total = len(tokens) - n + 1

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from explorer.training.data import Conversation
+from explorer.training.data import Conversation, right_padded
 
 ROWS_AT_A_TIME = 128
 
@@ -34,10 +34,7 @@ def reply_states(
     Sequences are padded at the right, where causal attention never looks.
     """
     sequences = [(c.prompt + c.response)[:-1] for c in conversations]
-    ids = torch.zeros(len(sequences), max(map(len, sequences)), dtype=torch.long)
-    for row, sequence in enumerate(sequences):
-        ids[row, : len(sequence)] = torch.tensor(sequence)
-    output = network.base_model(input_ids=ids.to(device), use_cache=False)
+    output = network.base_model(input_ids=right_padded(sequences).to(device), use_cache=False)
     parts = [
         states[len(c.prompt) - 1 : len(c.prompt) - 1 + len(c.response)]
         for states, c in zip(output.last_hidden_state, conversations, strict=True)

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from explorer.errors import ExplorerError
-from explorer.training.data import Conversation, fingerprint
+from explorer.training.data import Conversation, fingerprint, right_padded
 
 TOKENS_PER_BATCH = 4096
 Progress = Callable[[dict[str, Any]], None]
@@ -160,10 +160,7 @@ def _reply_states(
 @torch.inference_mode()
 def _padded_states(model: Any, sequences: Sequence[Sequence[int]]) -> list[torch.Tensor]:
     """One pass over right-padded sequences: under causal attention no token sees the padding."""
-    longest = max(map(len, sequences))
-    ids = torch.zeros(len(sequences), longest, dtype=torch.long)
-    for row, sequence in enumerate(sequences):
-        ids[row, : len(sequence)] = torch.tensor(sequence)
+    ids = right_padded(sequences)
     with model.library_attention():
         output = model.network.base_model(input_ids=ids.to(model.device), use_cache=False)
     return [s[: len(q)] for s, q in zip(output.last_hidden_state, sequences, strict=True)]

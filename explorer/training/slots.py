@@ -12,6 +12,7 @@ import torch
 from transformers.cache_utils import Cache, CacheLayerMixin, DynamicCache
 
 from explorer.models.base import BaseModel
+from explorer.training.data import right_padded
 
 GROW_BY = 128  # positions
 JOIN_TOGETHER = 8  # texts; one by one, reading them in would take a third of the time
@@ -104,10 +105,7 @@ class _Slots:
     def join(self, texts: list[Sequence]) -> None:
         """Read texts in, right-padded, in one pass, and choose their first tokens."""
         slots = self.free[: len(texts)]
-        longest = max(len(text.ids) for text in texts)
-        ids = torch.zeros(len(texts), longest, dtype=torch.long)
-        for row, text in enumerate(texts):
-            ids[row, : len(text.ids)] = torch.tensor(text.ids)
+        ids = right_padded([text.ids for text in texts])
         cache = DynamicCache(config=self.model.config)
         states = self.model.network.base_model(
             input_ids=ids.to(self.model.device), cache=cache, use_cache=True
