@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import NoReturn
 
 from explorer.commands.console import Console
-from explorer.commands.options import add_model_options
+from explorer.commands.subcommands import add_commands
 from explorer.errors import ExplorerError
 
 COMMANDS = {
@@ -49,22 +49,7 @@ def build_parser(argv: Sequence[str]) -> Parser:
     parser = Parser(prog="explorer", description="See speculative decoding happen.")
     parser.add_argument("--version", action="version", version=f"%(prog)s {_version()}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
-    for name, summary in COMMANDS.items():
-        if name not in argv[:1]:
-            commands.add_parser(name, help=summary)
-            continue
-        module = command_module(name)
-        command = commands.add_parser(
-            name,
-            help=summary,
-            description=f"{summary[0].upper()}{summary[1:]}.",
-            epilog=f"example:\n  {module.EXAMPLE}",
-        )
-        if hasattr(module, "add_subcommands"):
-            module.add_subcommands(command, argv[1:])
-            continue
-        module.add_arguments(command)
-        add_model_options(command)
+    add_commands(commands, COMMANDS, command_module, argv)
     return parser
 
 

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from explorer.commands.console import Console
-from explorer.commands.options import add_model_options
+from explorer.commands.subcommands import add_commands
 
 EXAMPLE = "python -m explorer train heads --data selfdistill.jsonl.gz --out heads --num-heads 4"
 SUBCOMMANDS = {
@@ -25,19 +25,7 @@ def add_subcommands(parser: argparse.ArgumentParser, argv: Sequence[str]) -> Non
     subcommands = parser.add_subparsers(
         dest="what", metavar="WHAT", required=True, parser_class=type(parser)
     )
-    for name, summary in SUBCOMMANDS.items():
-        if name not in argv[:1]:
-            subcommands.add_parser(name, help=summary)
-            continue
-        module = subcommand_module(name)
-        command = subcommands.add_parser(
-            name,
-            help=summary,
-            description=f"{summary[0].upper()}{summary[1:]}.",
-            epilog=f"example:\n  {module.EXAMPLE}",
-        )
-        module.add_arguments(command)
-        add_model_options(command)
+    add_commands(subcommands, SUBCOMMANDS, subcommand_module, argv)
 
 
 def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
