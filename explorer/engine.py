@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import math
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from explorer.config import DecodeSettings, decode_settings
@@ -18,15 +18,15 @@ from explorer.decoding.registry import Kit, find_method
 from explorer.decoding.tree import ROOT_ONLY, DynamicTree, Tree, parse_tree, require_fit
 from explorer.errors import ExplorerError
 from explorer.models.base import BaseModel
-from explorer.models.chat import Pieces, encode_prompt
+from explorer.models.chat import Pieces
 from explorer.models.heads import MedusaHeads
+from explorer.opening import Opening, continuation, encode, opening
+from explorer.tracing.continuation import Continuation
 from explorer.tracing.events import Event, PlainRecorded, PlainStarted, collect
 from explorer.tracing.schema import PlainToken, Settings, Trace
-from explorer.tracing.text import encodable
 from explorer.version import __version__
 
 PLAIN = "plain"
-Progress = Callable[[str, float | None], None]
 
 
 @dataclass(frozen=True)
@@ -108,40 +108,44 @@ class Explorer:
 
     def encode(self, prompt: str, settings: DecodeSettings) -> list[int]:
         """Token ids of the prompt. Raises ExplorerError if it is empty or too long."""
-        ids = encode_prompt(
-            self.model.tokenizer, prompt, settings.system_prompt, settings.raw_prompt
-        )
-        if len(ids) >= self.model.context_length:
-            raise ExplorerError(
-                f"The prompt has {len(ids)} tokens and the model reads {self.model.context_length} "
-                "in all: shorten the prompt."
-            )
-        return ids
+        return encode(self.model, prompt, settings)
+
+    @property
+    def context_length(self) -> int:
+        """How many tokens the model reads and writes in all."""
+        return self.model.context_length
 
     def decode(
-        self, prompt: str, settings: DecodeSettings, cancel: threading.Event | None = None
+        self,
+        prompt: str | Continuation,
+        settings: DecodeSettings,
+        cancel: threading.Event | None = None,
     ) -> Iterator[Event]:
-        """One lane, as events. Raises ExplorerError on bad input, at the first event."""
-        prompt = encodable(prompt)
+        """One lane, as events. Raises ExplorerError on bad input, at the first event.
+
+        A Continuation in the place of a prompt goes on where its text stands; here and below.
+        """
         # A method without heads is recorded with the default ones: what would they have guessed?
         recorder = self._recorder(settings, self.heads_for(settings) or self.heads.get(self.method))
-        ids = self.encode(prompt, settings)
-        for item in self._lane(ids, settings, cancel):
-            yield self._recorded(recorder, item, prompt, ids, settings)
+        begin = opening(self.model, prompt, settings)
+        for item in self._lane(begin.ids, settings, cancel):
+            yield self._recorded(recorder, item, begin, settings)
         yield from self._rest(recorder)
 
     def race(
-        self, prompt: str, settings: DecodeSettings, cancel: threading.Event | None = None
+        self,
+        prompt: str | Continuation,
+        settings: DecodeSettings,
+        cancel: threading.Event | None = None,
     ) -> Iterator[Event]:
         """The settings' method and plain decoding, interleaved; each lane stops at its own end."""
-        prompt = encodable(prompt)
         recorder = self._recorder(settings, self.heads_for(settings))
         baseline = _BaselineRecorder(self.pieces, settings)
-        ids = self.encode(prompt, settings)
+        begin = opening(self.model, prompt, settings)
         plain = settings.model_copy(update={"method": PLAIN})
         lanes = {
-            settings.method: self._lane(ids, settings, cancel),
-            "baseline": self._lane(ids, plain, cancel),
+            settings.method: self._lane(begin.ids, settings, cancel),
+            "baseline": self._lane(begin.ids, plain, cancel),
         }
         for name, item in interleave(lanes):
             if name == "baseline":
@@ -149,40 +153,55 @@ class Explorer:
                     event = baseline.record(item)
                 yield event
             else:
-                yield self._recorded(recorder, item, prompt, ids, settings)
+                yield self._recorded(recorder, item, begin, settings)
         yield from self._rest(recorder)
 
-    def run(self, prompt: str, **settings: object) -> Trace:
+    def run(
+        self, prompt: str | None = None, *, continue_from: Trace | None = None, **settings: object
+    ) -> Trace:
         """Decode to the end: `decode` as a trace. Settings as in DecodeSettings, by name.
 
-        The method is by default the model's own. Raises ExplorerError.
+        The method is by default the model's own. `continue_from` takes the place of a prompt: the
+        run goes on from that trace's tokens as they are. Raises ExplorerError.
         """
-        return collect(self.decode(prompt, self._settings(settings)))
+        begin = self._begin(prompt, continue_from)
+        return collect(self.decode(begin, self._settings(settings)))
 
-    def run_race(self, prompt: str, **settings: object) -> Trace:
-        """Race to the end: `race` as a trace that holds both lanes. Settings as in `run`."""
-        return collect(self.race(prompt, self._settings(settings)))
+    def run_race(
+        self, prompt: str | None = None, *, continue_from: Trace | None = None, **settings: object
+    ) -> Trace:
+        """Race to the end: `race` as a trace that holds both lanes. Arguments as of `run`."""
+        begin = self._begin(prompt, continue_from)
+        return collect(self.race(begin, self._settings(settings)))
+
+    def _begin(self, prompt: str | None, trace: Trace | None) -> str | Continuation:
+        if (prompt is None) == (trace is None):
+            raise ExplorerError("Give a prompt, or a trace to continue from: one of the two.")
+        return prompt if trace is None else self.continuation(trace)
+
+    def continuation(self, trace: Trace) -> Continuation:
+        """Where a trace ended, to go on from. Raises ExplorerError for another model's tokens."""
+        return continuation(self.model, self.pieces, trace)
 
     def _settings(self, given: dict[str, object]) -> DecodeSettings:
         return decode_settings(**{"method": self.method} | given)
 
     def compare(
         self,
-        prompt: str,
+        prompt: str | Continuation,
         settings: DecodeSettings,
         methods: Sequence[str],
         cancel: threading.Event | None = None,
     ) -> Iterator[tuple[str, Event]]:
         """Any methods, interleaved: (method, event) pairs, which make a trace for each method."""
-        prompt = encodable(prompt)
-        ids = self.encode(prompt, settings)
+        begin = opening(self.model, prompt, settings)
         lanes = {name: settings.model_copy(update={"method": name}) for name in methods}
         recorders = {
             name: self._recorder(lane, self.heads_for(lane)) for name, lane in lanes.items()
         }
-        steps = {name: self._lane(ids, lane, cancel) for name, lane in lanes.items()}
+        steps = {name: self._lane(begin.ids, lane, cancel) for name, lane in lanes.items()}
         for name, item in interleave(steps):
-            yield name, self._recorded(recorders[name], item, prompt, ids, lanes[name])
+            yield name, self._recorded(recorders[name], item, begin, lanes[name])
         for name, recorder in recorders.items():
             for event in self._rest(recorder):
                 yield name, event
@@ -194,13 +213,12 @@ class Explorer:
         self,
         recorder: Recorder,
         item: Prefilled | StepResult,
-        prompt: str,
-        ids: list[int],
+        begin: Opening,
         settings: DecodeSettings,
     ) -> Event:
         with self._turn:
             if isinstance(item, Prefilled):
-                return recorder.start(item, self._header(prompt, ids, settings))
+                return recorder.start(item, self._header(begin, settings))
             return recorder.step(item)
 
     def _rest(self, recorder: Recorder) -> Iterator[Event]:
@@ -234,8 +252,8 @@ class Explorer:
         finally:
             steps.close()
 
-    def _header(self, prompt: str, ids: list[int], settings: DecodeSettings) -> dict:
-        values = settings.model_dump() | {"acceptance": settings.rule}
+    def _header(self, begin: Opening, settings: DecodeSettings) -> dict:
+        values = settings.model_dump() | {"acceptance": settings.rule} | begin.settings
         chosen = self.heads_for(settings)
         return {
             "explorer_version": __version__,
@@ -246,8 +264,9 @@ class Explorer:
             "device": str(self.model.device),
             "versions": _versions(),
             "settings": Settings(**values),
-            "prompt": prompt,
-            "prompt_ids": ids,
+            "prompt": begin.prompt,
+            "prompt_ids": begin.ids,
+            "continued_tokens": begin.continued_tokens,
             "eos_ids": sorted(self.model.eos_ids),
         }
 

@@ -205,3 +205,11 @@ def test_a_plain_run_tells_the_heads_predictions_too(lab):
     first = len(trace.header.prompt_ids) - 1
     assert [position.index for position in told] == list(range(first, first + len(trace.steps)))
     assert [position.base_choice for position in told] == trace.new_token_ids
+
+
+@pytest.mark.parametrize("settings", [{}, {"temperature": 0.8, "seed": 4}])
+def test_a_continued_text_is_the_unbroken_one(lab, settings):
+    whole = lab.run(PROMPTS[0], method="plain", max_new_tokens=32, **settings).new_token_ids
+    first = lab.run(PROMPTS[0], max_new_tokens=13, tree="cartesian:3,2", **settings)
+    second = lab.run(continue_from=first, max_new_tokens=19, tree="chain:2", **settings)
+    assert first.new_token_ids + second.new_token_ids == whole

@@ -7,11 +7,13 @@ root included). All probabilities are in [0, 1], all times in milliseconds.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from explorer.tracing.attention import MOST_HEADS, AttentionHead
 from explorer.tracing.notebook import ShowsItself
+from explorer.tracing.record import Entries, Record, TokenId
 
 FORMAT_VERSION = 1
 MAX_NODES = 513  # 512 nodes and the root
@@ -22,20 +24,9 @@ TOP_BASE = 5  # predictions of the base model kept at every row
 
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 Milliseconds = Annotated[float, Field(ge=0.0)]
-TokenId = Annotated[int, Field(ge=0)]
 Rank = Annotated[int, Field(ge=0)]
 Verdict = Literal["root", "accepted", "rejected", "pruned"]
-
-T = TypeVar("T")
-# A hostile file may hold millions of wrong entries, and the first one is enough.
-Entries = Annotated[list[T], Field(fail_fast=True)]
 Pieces = Annotated[dict[TokenId, "Piece"], Field(fail_fast=True)]
-
-
-class Record(BaseModel):
-    """Base of all trace records: immutable, and strict about unknown fields."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Piece(Record):
@@ -240,9 +231,18 @@ class Header(Record):
     settings: Settings
     prompt: str
     prompt_ids: Entries[TokenId]
+    continued_tokens: int = Field(
+        0, ge=0, description="how many of prompt_ids, at the end, the model wrote in earlier runs"
+    )
     prompt_position: Position | None = Field(description="predictions from the last prompt token")
     prefill_ms: Milliseconds
     eos_ids: Entries[TokenId]
+
+    @model_validator(mode="after")
+    def _continues_its_own_prompt(self) -> Header:
+        if self.continued_tokens > len(self.prompt_ids):
+            raise ValueError("continued_tokens exceeds prompt_ids")
+        return self
 
 
 class Trace(ShowsItself, Record):
@@ -257,6 +257,9 @@ class Trace(ShowsItself, Record):
         default_factory=list, max_length=MAX_STEPS, description="the plain lane of the same race"
     )
     plain_prefill_ms: Milliseconds | None = None
+    attention: Entries[AttentionHead] = Field(
+        default_factory=list, max_length=MOST_HEADS, description="weights of some heads and steps"
+    )
 
     @model_validator(mode="after")
     def _references_hold(self) -> Trace:
@@ -265,6 +268,11 @@ class Trace(ShowsItself, Record):
                 raise ValueError(f"step {step.index} names tree {step.tree}, which is not there")
             if len(step.token_ids) != len(self.trees[step.tree].paths) + 1:
                 raise ValueError(f"step {step.index} does not fit its tree")
+        for head in self.attention:
+            if head.step >= len(self.steps):
+                raise ValueError(f"attention of step {head.step}, which is not there")
+            step = self.steps[head.step]
+            head.require_fit(step.context_length, self.trees[step.tree].depths)
         return self
 
     @property

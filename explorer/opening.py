@@ -1,0 +1,64 @@
+"""What a run begins with: a prompt, or the text that it goes on from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from explorer.config import DecodeSettings
+from explorer.errors import ExplorerError
+from explorer.models.base import BaseModel
+from explorer.models.chat import Pieces, encode_prompt
+from explorer.tracing.continuation import Continuation
+from explorer.tracing.schema import Trace
+from explorer.tracing.text import encodable
+
+
+@dataclass(frozen=True)
+class Opening:
+    """All tokens before the first new one, and where they come from.
+
+    continued_tokens  how many of `ids`, at the end, the model wrote in earlier runs
+    settings          those that made the prompt what it is, where an earlier run fixed them
+    """
+
+    prompt: str
+    ids: list[int]
+    continued_tokens: int = 0
+    settings: Mapping[str, object] = field(default_factory=dict)
+
+
+def opening(model: BaseModel, prompt: str | Continuation, settings: DecodeSettings) -> Opening:
+    """Raises ExplorerError for a prompt that is empty or too long, or where nothing can follow."""
+    if isinstance(prompt, str):
+        prompt = encodable(prompt)
+        return Opening(prompt, encode(model, prompt, settings))
+    if obstacle := prompt.obstacle(model.context_length):
+        raise ExplorerError(obstacle)
+    before = prompt.header.settings
+    fixed = {"system_prompt": before.system_prompt, "raw_prompt": before.raw_prompt}
+    return Opening(prompt.header.prompt, prompt.ids, prompt.continued_tokens, fixed)
+
+
+def encode(model: BaseModel, prompt: str, settings: DecodeSettings) -> list[int]:
+    """Token ids of a prompt. Raises ExplorerError if it is empty or too long."""
+    ids = encode_prompt(model.tokenizer, prompt, settings.system_prompt, settings.raw_prompt)
+    if len(ids) >= model.context_length:
+        raise ExplorerError(
+            f"The prompt has {len(ids)} tokens and the model reads {model.context_length} in all: "
+            "shorten the prompt."
+        )
+    return ids
+
+
+def continuation(model: BaseModel, pieces: Pieces, trace: Trace) -> Continuation:
+    """Where a trace ended, to go on from. Raises ExplorerError if another vocabulary wrote it."""
+    tokens = trace.new_token_ids or [token.token_id for token in trace.plain]
+    text = Continuation(trace.header, tokens)
+    for token in set(text.ids):
+        if token >= model.vocab_size or trace.pieces.get(token) != pieces[token]:
+            raise ExplorerError(
+                f"The trace was written by {trace.header.model:.100}, whose tokens {model.name} "
+                "does not share: load the model that wrote it."
+            )
+    return text
