@@ -20,7 +20,7 @@ class BenchReport(Schema):
 
     `speedup` is the geometric mean over prompts and `spread` the half-width of its 95 % interval,
     which says how far it would move with other prompts of the kind. `details` has what is told of
-    each method beside its speed.
+    each method beside its speed, and `unavailable` why a method that was asked for did not run.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -31,18 +31,20 @@ class BenchReport(Schema):
     device: str
     main_method: str | None
     max_new_tokens: int
+    tree: str
     prompts: int
     identical_prompts: int
     speedup: float | None
     spread: float | None
     methods: dict[str, MethodFigures]
     per_category: dict[str, CategoryFigures]
-    overhead: list[Overhead]
+    overhead: list[Overhead] = Field(default_factory=list)
     cost_curve: CostCurve | None
-    reference: Reference | None
+    reference: Reference | None = None
     assisted_reference: dict[str, AssistedReference] = Field(default_factory=dict)
     details: dict[str, MethodDetails] = Field(default_factory=dict)
-    plain_over_generate: float | None
+    unavailable: dict[str, str] = Field(default_factory=dict)
+    plain_over_generate: float | None = None
     races: list[PromptFigures]
     sentence: str
 

@@ -10,7 +10,12 @@ from pydantic import ConfigDict
 
 from explorer.analysis.cost_curve import CostCurve
 from explorer.analysis.memory import ExtraMemory
-from explorer.analysis.predictions import Prediction, pooled, predict
+from explorer.analysis.predictions import (
+    Prediction,
+    pooled,
+    predict,
+    product_tokens_per_step,
+)
 from explorer.analysis.races import CategoryFigures, Race, categories, geometric_spread, joined
 from explorer.analysis.speedup import lane_figures
 from explorer.decoding.registry import METHODS
@@ -30,9 +35,9 @@ class DepthFigures(Schema):
 class MethodDetails(Schema):
     """One method over all prompts.
 
-    `spread` is the half-width of the speedup's 95 % interval over prompts. `emitted_per_step`
-    counts steps by the tokens they emitted. `lossless` is what the method promises,
-    `identical_prompts` what this very run found.
+    `plain_tokens_per_second` is of the plain lanes of its own races. `spread` is the half-width of
+    the speedup's 95 % interval over prompts. `emitted_per_step` counts steps by the tokens they
+    emitted. `lossless` is what the method promises, `identical_prompts` what this very run found.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -40,6 +45,7 @@ class MethodDetails(Schema):
     explanation: str
     lossless: bool
     identical_prompts: int
+    plain_tokens_per_second: float | None
     spread: float | None
     acceptance: list[DepthFigures]
     emitted_per_step: dict[int, int]
@@ -57,14 +63,17 @@ def method_details(
     plain = lane_figures(joined([race.plain for race in races]))
     plain_ms = 1000 * plain.seconds / plain.steps if plain.steps else 0.0
     figures = [race.figures for race in races]
+    shapes = sum((race.shapes for race in races), Counter())
+    product = product_tokens_per_step([race.ranks for race in races], shapes)
     return MethodDetails(
         explanation=METHODS[name].explanation,
         lossless=METHODS[name].lossless,
         identical_prompts=sum(race.identical for race in figures),
+        plain_tokens_per_second=plain.tokens_per_second,
         spread=geometric_spread(race.speedup for race in figures),
         acceptance=[DepthFigures(**vars(depth)) for depth in acceptance],
         emitted_per_step=dict(sorted(Counter(fact.emitted for fact in facts).items())),
         per_category=categories(figures),
         memory=memory,
-        prediction=predict(facts, acceptance, plain_ms, curve) if curve else None,
+        prediction=predict(facts, acceptance, plain_ms, curve, product) if curve else None,
     )

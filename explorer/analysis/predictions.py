@@ -6,7 +6,7 @@ decoding's time per token, and the cost curve C(n). The formulas are those of an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,9 +20,14 @@ from explorer.analysis.formulas import (
     expected_tokens,
     pays,
     tree_speedup,
+    tree_tokens_per_step,
 )
+from explorer.analysis.joint_counts import count_paths
 from explorer.analysis.speedup import DepthAcceptance
-from explorer.tracing.schema import Step, TreeShape
+from explorer.decoding.tree import RankPath
+from explorer.tracing.schema import TOP_HEADS, Step, TreeShape
+
+Shape = tuple[RankPath, ...]
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,8 @@ class Prediction(Schema):
     alpha              accepted / (accepted + first rejections), all depths together
     tokens_per_step    E(α, K) where the drafts are chains, else τ = 1 + Σ P(L ≥ m) from the
                        acceptance of each depth
+    product            the paper's τ of the trees: products of each head's own accuracy, as if the
+                       heads were independent; None without heads
     speedup_idealised  S, which takes a pass of any width for one of a single row
     speedup_at_cost    S′ with C(n) for chains; τ / (C(n) + (T_draft + T_rest)/T₁) for trees
     pays_as_published  m·T₁ > T_draft + T_verify with m accepted drafts, and `pays_corrected` with
@@ -78,6 +85,7 @@ class Prediction(Schema):
     rows: float
     cost: float
     tokens_per_step: float
+    product: float | None
     speedup_idealised: float
     speedup_at_cost: float
     pays_as_published: bool
@@ -93,10 +101,12 @@ def predict(
     acceptance: Sequence[DepthAcceptance],
     plain_ms: float,
     curve: CostCurve,
+    product: float | None = None,
 ) -> Prediction | None:
     """The formulas on the pooled steps of a method; None where nothing was measured.
 
-    plain_ms: plain decoding's time per token in the same races.
+    plain_ms: plain decoding's time per token in the same races; `product`: see
+    `product_tokens_per_step`.
     """
     if not steps or plain_ms <= 0:
         return None
@@ -122,6 +132,7 @@ def predict(
         rows=float(np.mean([step.rows for step in steps])),
         cost=cost,
         tokens_per_step=tokens,
+        product=product,
         speedup_idealised=idealised,
         speedup_at_cost=at_cost,
         pays_as_published=pays(told - 1, 1.0, draft, verify),
@@ -131,6 +142,25 @@ def predict(
         error_idealised=idealised / measured - 1,
         error_at_cost=at_cost / measured - 1,
     )
+
+
+def product_tokens_per_step(
+    ranks: Sequence[np.ndarray], shapes: Mapping[Shape, int]
+) -> float | None:
+    """τ of the trees by the product of the heads' accuracies: the paper's estimate.
+
+    The accuracies are those of the run itself, at every recorded position: `ranks` as from
+    joint_counts.rank_rows, [positions, heads] a text. `shapes` says how often each tree was used.
+    None where no head told its guesses.
+    """
+    counted = count_paths([rows for rows in ranks if rows.shape[1]], TOP_HEADS)
+    steps = sum(shapes.values())
+    if not counted.positions or not steps:
+        return None
+    each = (
+        times * tree_tokens_per_step(paths, counted.accuracy) for paths, times in shapes.items()
+    )
+    return sum(each) / steps
 
 
 def pooled(runs: Sequence[Sequence[DepthAcceptance]]) -> list[DepthAcceptance]:

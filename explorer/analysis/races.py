@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from pydantic import BaseModel as Schema
 from pydantic import ConfigDict
 from scipy.stats import t as student_t
 
+from explorer.analysis.audit import first_difference
+from explorer.analysis.joint_counts import rank_rows
 from explorer.analysis.overhead import Shares
-from explorer.analysis.predictions import StepFacts, step_facts
+from explorer.analysis.predictions import Shape, StepFacts, step_facts
 from explorer.analysis.speedup import (
     DepthAcceptance,
     Samples,
@@ -21,13 +25,39 @@ from explorer.analysis.speedup import (
     lane_figures,
 )
 from explorer.tracing.schema import Trace
+from explorer.tracing.text import visible
+
+LONGEST = 24  # characters shown of a token
 
 
-class PromptFigures(Schema):
-    """One race: a prompt decoded by one method and by plain decoding."""
+class Difference(Schema):
+    """Where a method's tokens first differ from plain's; a text that has ended has no token there.
+
+    `position` counts the new tokens from 0. `verdict` and `explanation` are the audit's, where it
+    looked at this difference (analysis/audit.py).
+    """
 
     model_config = ConfigDict(frozen=True)
 
+    position: int
+    plain_token: int | None
+    plain_text: str | None
+    method_token: int | None
+    method_text: str | None
+    verdict: Literal["tie", "divergence"] | None = None
+    explanation: str | None = None
+
+
+class PromptFigures(Schema):
+    """One race: a prompt decoded by one method and by plain decoding.
+
+    `number` is the prompt's place, from 0: ids may repeat. `difference` is None where both wrote
+    the same tokens.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    number: int
     id: str
     category: str
     method: str
@@ -38,6 +68,7 @@ class PromptFigures(Schema):
     plain_tokens_per_second: float | None
     speedup: float | None
     spread: float | None
+    difference: Difference | None = None
 
 
 class MethodFigures(Schema):
@@ -60,12 +91,13 @@ class MethodFigures(Schema):
 
 
 class CategoryFigures(Schema):
-    """The main method's races of one category of prompts."""
+    """One method's races of one category of prompts; `spread` as in BenchReport."""
 
     model_config = ConfigDict(frozen=True)
 
     prompts: int
     speedup: float | None
+    spread: float | None
     tokens_per_step: float | None
 
 
@@ -73,7 +105,9 @@ class CategoryFigures(Schema):
 class Race:
     """What is kept of one finished race; `laps` are the speculative steps' times by part.
 
-    `facts` are of the steps that had a verify pass.
+    `facts` and `shapes` (how often each tree was used) are of the steps that had a verify pass.
+    `ranks`: see joint_counts.rank_rows. `texts` are the token ids of the prompt, of plain's reply
+    and of the method's.
     """
 
     figures: PromptFigures
@@ -82,31 +116,57 @@ class Race:
     laps: list[dict[str, float]]
     facts: list[StepFacts]
     acceptance: list[DepthAcceptance]
+    shapes: Counter[Shape]
+    ranks: np.ndarray
+    texts: tuple[list[int], list[int], list[int]]
 
 
 def finished_race(record: dict[str, str], number: int, trace: Trace) -> Race:
     """The figures of a race from its trace; `number` names a prompt that has no id."""
     fast, plain = Samples.of_steps(trace.steps), Samples.of_plain(trace.plain)
     figures = compare(fast, plain)
+    expected, got = [token.token_id for token in trace.plain], trace.new_token_ids
+    verified = [step for step in trace.steps if step.timings.verify > 0]
     summary = PromptFigures(
+        number=number,
         id=str(record.get("id", number)),
         category=record.get("category", ""),
         method=trace.header.settings.method,
-        tokens=len(trace.new_token_ids),
-        identical=trace.new_token_ids == [token.token_id for token in trace.plain],
+        tokens=len(got),
+        identical=got == expected,
         tokens_per_step=figures.tokens_per_step,
         tokens_per_second=figures.medusa_tps,
         plain_tokens_per_second=figures.plain_tps,
         speedup=figures.speedup,
         spread=figures.spread,
+        difference=_difference(trace, expected, got),
     )
     return Race(
         figures=summary,
         fast=fast,
         plain=plain,
         laps=[step.timings.model_dump() for step in trace.steps],
-        facts=[step_facts(step, trace.trees) for step in trace.steps if step.timings.verify > 0],
+        facts=[step_facts(step, trace.trees) for step in verified],
         acceptance=acceptance_by_depth(trace.steps, trace.trees),
+        shapes=Counter(tuple(map(tuple, trace.trees[step.tree].paths)) for step in verified),
+        ranks=rank_rows(trace),
+        texts=(trace.header.prompt_ids, expected, got),
+    )
+
+
+def _difference(trace: Trace, expected: Sequence[int], got: Sequence[int]) -> Difference | None:
+    at = first_difference(expected, got)
+    if at is None:
+        return None
+    ours, theirs = (ids[at] if at < len(ids) else None for ids in (expected, got))
+    pieces = [trace.pieces.get(token) for token in (ours, theirs)]
+    told = [None if piece is None else visible(piece, LONGEST) for piece in pieces]
+    return Difference(
+        position=at,
+        plain_token=ours,
+        plain_text=told[0],
+        method_token=theirs,
+        method_text=told[1],
     )
 
 
@@ -146,6 +206,7 @@ def categories(races: Sequence[PromptFigures]) -> dict[str, CategoryFigures]:
         name: CategoryFigures(
             prompts=len(group),
             speedup=geometric_mean(race.speedup for race in group),
+            spread=geometric_spread(race.speedup for race in group),
             tokens_per_step=_mean(race.tokens_per_step for race in group),
         )
         for name, group in groups.items()

@@ -141,11 +141,12 @@ def _predictions(result: dict[str, Any]) -> str:
             number(p["rows"], 1),
             number(p["cost"]),
             number(p["tokens_per_step"]),
+            number(p["product"]),
             number(p["measured_tokens_per_step"]),
-            number(p["speedup_idealised"], unit="×"),
-            number(p["speedup_at_cost"], unit="×"),
+            f"{number(p['speedup_idealised'])}× ({100 * p['error_idealised']:+.0f} %)",
+            f"{number(p['speedup_at_cost'])}× ({100 * p['error_at_cost']:+.0f} %)",
             number(p["measured_speedup"], unit="×"),
-            f"{100 * p['error_at_cost']:+.0f} %",
+            *("yes" if p[f"pays_{form}"] else "no" for form in ("as_published", "corrected")),
         )
         for name, p in found.items()
     ]
@@ -156,11 +157,13 @@ def _predictions(result: dict[str, Any]) -> str:
         "n",
         "C(n)",
         "E or τ",
+        "τ of products",
         "measured",
-        "S",
-        "S′",
+        "S (error)",
+        "S′ (error)",
         "measured",
-        "error",
+        "m·T₁ pays",
+        "(m+1)·T₁ pays",
     )
     return table(header, rows)
 

@@ -8,6 +8,7 @@ import pytest
 from explorer.analysis import bench as bench_module
 from explorer.analysis import reference as reference_module
 from explorer.analysis.bench import bench
+from explorer.analysis.bench_races import _identical
 from explorer.analysis.bench_report import verdict_sentence
 from explorer.analysis.overhead import Overhead, measure_overhead, shares, timed, wide_tree
 from explorer.analysis.races import (
@@ -59,6 +60,7 @@ def test_geometric_spread():
 
 def race(category, speedup, tokens_per_step=1.5):
     return PromptFigures(
+        number=0,
         id="x",
         category=category,
         method="medusa",
@@ -136,7 +138,11 @@ def test_a_race_is_identical_only_if_all_tokens_are(make_trace, step, plain_toke
     assert found.figures.speedup == pytest.approx((2 / 30) / (1 / 20))
     assert found.laps[0]["verify"] == 30
     shorter = make_trace([1], trace.steps, plain=[plain_token(20.0)])
-    assert not finished_race({}, 0, shorter).figures.identical
+    cut = finished_race({}, 0, shorter).figures
+    assert not cut.identical
+    assert (cut.difference.position, cut.difference.plain_token) == (1, None)
+    assert cut.difference.method_token == trace.new_token_ids[1]
+    assert found.figures.difference is None
 
 
 def test_a_prompt_is_identical_only_if_every_method_says_so(make_trace, step, plain_token):
@@ -144,7 +150,7 @@ def test_a_prompt_is_identical_only_if_every_method_says_so(make_trace, step, pl
     same = finished_race({}, 0, trace)
     other = finished_race({}, 0, make_trace([1], trace.steps, plain=[plain_token(20.0)] * 2))
     races = {"medusa": [same, same, other], "lookahead": [same, other, other]}
-    assert bench_module._identical(races) == 1
+    assert _identical(races) == 1
 
 
 def test_the_first_item_holds_the_prefill_and_is_not_timed():

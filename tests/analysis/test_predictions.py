@@ -1,5 +1,6 @@
 """The formulas on measured inputs, by hand; memory from the tensors; details of every method."""
 
+import numpy as np
 import pytest
 
 from explorer.analysis import bench as bench_module
@@ -7,7 +8,14 @@ from explorer.analysis.assisted_reference import measure_assisted
 from explorer.analysis.bench import bench
 from explorer.analysis.cost_curve import CostCurve
 from explorer.analysis.memory import extra_memory
-from explorer.analysis.predictions import StepFacts, pooled, predict, reached, step_facts
+from explorer.analysis.predictions import (
+    StepFacts,
+    pooled,
+    predict,
+    product_tokens_per_step,
+    reached,
+    step_facts,
+)
 from explorer.analysis.speedup import DepthAcceptance
 from explorer.commands.bench import render
 from explorer.config import decode_settings
@@ -72,6 +80,17 @@ def test_a_tree_by_hand():
     assert reached([depth(1, 6, 2), depth(2, 2, 2)]) == pytest.approx([0.75, 0.375])
     assert found.tokens_per_step == pytest.approx(2.125)
     assert found.speedup_at_cost == pytest.approx(2.125 / (1.5 + 0.25))
+
+
+def test_the_papers_estimate_takes_the_heads_as_independent():
+    """Both heads are right at half of the positions, and at the same ones: a chain of two is
+    right at every second position, and the product says at every fourth."""
+    ranks = np.array([[0, 0], [0, 0], [-1, -1], [-1, -1]])
+    chain, bare = ((0,), (0, 0)), ()
+    assert product_tokens_per_step([ranks], {chain: 1}) == pytest.approx(1 + 0.5 + 0.25)
+    assert product_tokens_per_step([ranks], {chain: 3, bare: 1}) == pytest.approx(1 + 0.75 * 0.75)
+    assert product_tokens_per_step([np.zeros((4, 0))], {chain: 1}) is None
+    assert product_tokens_per_step([ranks], {}) is None
 
 
 def test_nothing_measured_nothing_predicted():
@@ -146,6 +165,8 @@ def test_every_method_is_benched_with_its_details(lab, monkeypatch):
             (tokens - 1) * steps for tokens, steps in details.emitted_per_step.items()
         )
         assert details.prediction.measured_speedup > 0
+        assert (details.prediction.product is not None) == (name == "medusa")
+        assert details.plain_tokens_per_second > 0
         if name != "lookahead":  # whose guesses may form a chain or a tree
             assert details.prediction.chain == (name != "medusa")
         assert details.per_category.keys() == {""}
