@@ -29,7 +29,8 @@ format: $(VENV)/.installed-dev
 model: $(VENV)/.installed
 	$(BIN)/python -m explorer.models.fetch
 
-# A Chromium for the browser tests: the one that is here, else Debian's, else Playwright's own.
+# Browsers for the tests. Chromium: the one that is here, else Debian's, else Playwright's own.
+# Firefox: the one that is here, else Debian's, else none.
 browser: $(VENV)/.installed-dev
 	@PYTHON=$(BIN)/python sh tools/install_browser.sh
 

@@ -1,25 +1,39 @@
 #!/bin/sh
-# Makes sure that there is a Chromium for the browser tests. PYTHON: an interpreter that has
-# Playwright. Ends with status 0 only if a browser can be started.
+# Makes sure that there are browsers for the tests: a Chromium, and a Firefox where Debian's can be
+# installed. PYTHON: an interpreter that has Playwright. Ends with status 0 only if there is a
+# Chromium; without a Firefox its tests are skipped.
 set -eu
-
-for name in chromium chromium-browser google-chrome; do
-    if command -v "$name" >/dev/null 2>&1; then
-        exit 0
-    fi
-done
 
 as_root=
 if [ "$(id -u)" != 0 ]; then
     as_root="sudo -n"
 fi
-if command -v apt-get >/dev/null 2>&1 && $as_root true 2>/dev/null; then
-    echo "Installing Debian's Chromium" >&2
-    export DEBIAN_FRONTEND=noninteractive
-    if $as_root apt-get update -qq &&
-        $as_root apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; then
-        exit 0
+updated=
+
+has() {
+    for name in "$@"; do
+        if command -v "$name" >/dev/null 2>&1; then
+            return 0
+        fi
+    done
+    return 1
+}
+
+install_from_debian() {
+    has apt-get && $as_root true 2>/dev/null || return 1
+    echo "Installing Debian's $1" >&2
+    if [ -z "$updated" ]; then
+        $as_root apt-get update -qq || return 1
+        updated=yes
     fi
-    echo "Debian's Chromium could not be installed; trying Playwright's own" >&2
+    $as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y -qq --no-install-recommends "$@" >&2
+}
+
+if ! has firefox-esr firefox && ! install_from_debian firefox-esr; then
+    echo "No Firefox could be installed: the tests in it are skipped" >&2
 fi
-exec "$PYTHON" -m playwright install chromium
+if ! has chromium chromium-browser google-chrome && ! install_from_debian chromium fonts-dejavu-core; then
+    echo "Debian's Chromium could not be installed; trying Playwright's own" >&2
+    exec "$PYTHON" -m playwright install chromium
+fi

@@ -29,12 +29,18 @@ ALONE = "step_explorer/index.html?empty"  # the step explorer without the app an
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator:
+def playwright() -> Iterator:
     with sync_playwright() as playwright:
-        arguments = ["--no-sandbox"] if os.name == "posix" and os.geteuid() == 0 else []
-        browser = playwright.chromium.launch(executable_path=chromium(), args=arguments)
-        yield browser
-        browser.close()
+        yield playwright
+
+
+@pytest.fixture(scope="session")
+def browser(playwright) -> Iterator:
+    """Chromium; test_firefox.py has another."""
+    arguments = ["--no-sandbox"] if os.name == "posix" and os.geteuid() == 0 else []
+    browser = playwright.chromium.launch(executable_path=chromium(), args=arguments)
+    yield browser
+    browser.close()
 
 
 @pytest.fixture(scope="session")
