@@ -11,7 +11,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import random
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -122,23 +121,26 @@ def split_holdout(
 ) -> tuple[list[int], list[int]]:
     """Indices of the training and the held-out conversations, by whole conversations.
 
-    Identical prompts go to the same side: a prompt that was seen in training is not held out.
+    A prompt's side depends on the prompt and the seed alone. So identical prompts go to the same
+    side, and text that is added later never makes a held-out prompt one that was trained on. At
+    least one prompt is held out. Raises ExplorerError if nothing is left to train on.
     """
-    groups: dict[tuple[int, ...], list[int]] = {}
-    for index, conversation in enumerate(conversations):
-        groups.setdefault(conversation.prompt, []).append(index)
-    order = list(groups.values())
-    random.Random(seed).shuffle(order)
-    wanted = max(1, round(len(conversations) * fraction))
-    held: list[int] = []
-    while order and len(held) < wanted:
-        held.extend(order.pop())
-    if not order:
+    places = [_place(conversation.prompt, seed) for conversation in conversations]
+    limit = max(fraction, min(places))
+    held = [i for i, place in enumerate(places) if place <= limit]
+    train = [i for i, place in enumerate(places) if place > limit]
+    if not train:
         raise ExplorerError(
             "Nothing is left to train on after holding out conversations: "
             "give more conversations with different prompts."
         )
-    return sorted(i for group in order for i in group), sorted(held)
+    return train, held
+
+
+def _place(prompt: tuple[int, ...], seed: int) -> float:
+    """Where a prompt stands between 0 and 1, evenly spread and the same in every run."""
+    digest = hashlib.sha256(repr((seed, prompt)).encode()).digest()
+    return int.from_bytes(digest[:8]) / 2**64
 
 
 def pick_draft_vocabulary(

@@ -57,13 +57,30 @@ def test_loops_are_dropped():
 
 
 def test_split_is_seeded_and_never_shares_a_prompt():
-    conversations = [Conversation((i // 3,), (1, 2)) for i in range(90)]
+    conversations = [Conversation((i // 3,), (1, 2)) for i in range(900)]
     train, held = split_holdout(conversations, 0.1, seed=1)
-    assert sorted(train + held) == list(range(90))
-    assert len(held) == 9
+    assert sorted(train + held) == list(range(900))
+    assert 45 <= len(held) <= 150
     assert not {conversations[i].prompt for i in train} & {conversations[i].prompt for i in held}
     assert split_holdout(conversations, 0.1, seed=1) == (train, held)
     assert split_holdout(conversations, 0.1, seed=2) != (train, held)
+
+
+def test_more_text_never_moves_a_prompt_to_the_other_side():
+    first = [Conversation((i,), (1, 2)) for i in range(300)]
+    more = [Conversation((i,), (3, 4)) for i in range(250, 900)]
+    _, held = split_holdout(first, 0.1, seed=1)
+    both = first + more
+    _, held_of_both = split_holdout(both, 0.1, seed=1)
+    sides = {both[i].prompt for i in held_of_both}
+    assert held
+    assert {c.prompt for c in first} & sides == {first[i].prompt for i in held}
+
+
+def test_split_holds_out_at_least_one_prompt():
+    train, held = split_holdout([Conversation((i,), (1, 2)) for i in range(4)], 0.001, seed=0)
+    assert len(train) == 3
+    assert len(held) == 1
 
 
 def test_split_needs_something_to_train_on():
