@@ -14,7 +14,7 @@ from explorer.decoding.draft_model import default_draft, early_exit
 from explorer.decoding.loop import Prefilled, StepResult, decode
 from explorer.decoding.race import interleave
 from explorer.decoding.recording import Recorder
-from explorer.decoding.registry import Kit, find_method
+from explorer.decoding.registry import PLAIN, Kit, find_method
 from explorer.decoding.tree import ROOT_ONLY, DynamicTree, Tree, parse_tree, require_fit
 from explorer.errors import ExplorerError
 from explorer.models.base import BaseModel
@@ -25,8 +25,6 @@ from explorer.tracing.continuation import Continuation
 from explorer.tracing.events import Event, PlainRecorded, PlainStarted, collect
 from explorer.tracing.schema import PlainToken, Settings, Trace
 from explorer.version import __version__
-
-PLAIN = "plain"
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, get_args
 
 from explorer.commands.console import Console
 from explorer.config import Acceptance, Backend, DecodeSettings, Device, decode_settings
-from explorer.decoding.registry import METHODS, Parameter, parameter
+from explorer.decoding.registry import METHODS, Parameter, known_methods, parameter
 from explorer.errors import ExplorerError
 from explorer.models.presets import PRESETS, model_options
 
@@ -155,12 +155,7 @@ def _methods_told() -> str:
 
 def method_list(text: str) -> list[str]:
     """The names in a comma-separated list, each once. Raises ExplorerError for an unknown one."""
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    for name in names:
-        if name not in METHODS:
-            known = ", ".join(METHODS)
-            raise ExplorerError(f"There is no method '{name:.40}': choose from {known}.")
-    return list(dict.fromkeys(names))
+    return known_methods(name.strip() for name in text.split(",") if name.strip())
 
 
 def given_parameters(args: argparse.Namespace) -> dict[str, object]:

@@ -17,16 +17,23 @@ from explorer.commands.options import (
 from explorer.decoding.registry import METHODS
 from explorer.errors import ExplorerError
 from explorer.tracing.events import Event, TraceBuilder
-from explorer.tracing.files import write_trace
+from explorer.tracing.files import read_trace, write_trace
 from explorer.tracing.schema import Trace
-from explorer.tracing.text import join_pieces, piece_bytes, piece_of, readable
+from explorer.tracing.text import piece_bytes, piece_of, readable
 
 EXAMPLE = 'python -m explorer run "Explain what a binary search is." --max-new-tokens 64'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What only this command takes."""
-    parser.add_argument("prompt", metavar="PROMPT", help="the prompt; - reads it from stdin")
+    parser.add_argument(
+        "prompt", metavar="PROMPT", nargs="?", help="the prompt; - reads it from stdin"
+    )
+    parser.add_argument(
+        "--continue-from",
+        metavar="FILE",
+        help="instead of a prompt: a trace, from whose last token the text goes on",
+    )
     parser.add_argument("--method", metavar="M", help=f"{', '.join(METHODS)} (default medusa)")
     parser.add_argument("--trace", metavar="FILE", help="write a replayable record (.json.gz)")
     add_decode_options(parser)
@@ -34,9 +41,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Decode, streaming the text."""
-    prompt, settings = prompt_from(args.prompt), settings_from(args)
+    from explorer.analysis.results import run_result
+
+    prompt, settings = _prompt_or_trace(args), settings_from(args)
     trace_path = _writable(args.trace)
     explorer = load_explorer(args, console)
+    if isinstance(prompt, Trace):
+        prompt = explorer.continuation(prompt)
     builder, text = TraceBuilder(), _TextStream(console)
     with console.bar(settings.max_new_tokens, " tokens", streams=True) as bar:
         for event in explorer.decode(prompt, settings):
@@ -45,7 +56,16 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     trace = builder.trace()
     if trace_path is not None:
         write_trace(trace, trace_path)
-    return result_of(trace) | {"trace": args.trace, "notes": list(explorer.notes)}
+    return run_result(trace) | {"trace": args.trace, "notes": list(explorer.notes)}
+
+
+def _prompt_or_trace(args: argparse.Namespace) -> str | Trace:
+    """What the run begins with, read before the model is loaded. Raises ExplorerError."""
+    if (args.prompt is None) == (args.continue_from is None):
+        raise ExplorerError("Give a PROMPT, or --continue-from FILE: one of the two.")
+    if args.prompt is not None:
+        return prompt_from(args.prompt)
+    return read_trace(Path(args.continue_from).expanduser())
 
 
 def render(result: dict[str, Any]) -> str:
@@ -59,36 +79,6 @@ def render(result: dict[str, Any]) -> str:
         f"{result['backend']} on {result['device']})"
     )
     return f"{line}\ntrace: {result['trace']}" if result["trace"] else line
-
-
-def result_of(trace: Trace) -> dict[str, Any]:
-    """The figures of a run. `seconds` is the lane's own clock, prefill and recording apart."""
-    from explorer.analysis.speedup import Samples, lane_figures
-
-    header = trace.header
-    if trace.steps:
-        token_ids, samples = trace.new_token_ids, Samples.of_steps(trace.steps)
-    else:
-        token_ids, samples = [t.token_id for t in trace.plain], Samples.of_plain(trace.plain)
-    figures = lane_figures(samples)
-    shown = [token for token in token_ids if token not in header.eos_ids]
-    return {
-        "text": join_pieces(trace.pieces, shown),
-        "token_ids": token_ids,
-        "method": header.settings.method,
-        "steps": figures.steps,
-        "new_tokens": len(token_ids),
-        "tokens_per_step": figures.tokens_per_step,
-        "seconds": figures.seconds,
-        "tokens_per_second": figures.tokens_per_second,
-        "prefill_seconds": header.prefill_ms / 1000,
-        "model": header.model,
-        "tuned": header.tuned,
-        "heads": header.heads,
-        "backend": header.backend,
-        "device": header.device,
-        "settings": header.settings.model_dump(),
-    }
 
 
 class _TextStream:

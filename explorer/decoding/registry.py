@@ -6,7 +6,7 @@ drafters are imported when they are made, so that telling about methods needs no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args, get_origin
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from explorer.decoding.tree import DynamicTree, Tree
     from explorer.models.base import BaseModel
     from explorer.models.heads import MedusaHeads
+
+PLAIN = "plain"
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,7 @@ METHODS = {
     method.name: method
     for method in (
         Method(
-            "plain",
+            PLAIN,
             "One token per pass of the base model: the baseline.",
             source="",
             memory="nothing",
@@ -212,6 +214,28 @@ def find_method(name: str, heads: Collection[str]) -> Method:
             "give --heads, or use plain."
         )
     return method
+
+
+def known_methods(names: Iterable[str]) -> list[str]:
+    """The names, each once. Raises ExplorerError for one that no method has."""
+    once = list(dict.fromkeys(names))
+    for name in once:
+        if name not in METHODS:
+            known = ", ".join(METHODS)
+            raise ExplorerError(f"There is no method '{name:.40}': choose from {known}.")
+    return once
+
+
+def race_methods(names: Iterable[str]) -> list[str]:
+    """The methods of a race, plain first. Raises ExplorerError for no race, or unknown names."""
+    given = known_methods(names)
+    rivals = [name for name in given if name != PLAIN]
+    if PLAIN not in given or not rivals:
+        raise ExplorerError(
+            f"A race needs plain and one other method at least, but you gave '{','.join(given)}': "
+            "name for example plain,medusa."
+        )
+    return [PLAIN, *rivals]
 
 
 def markdown_table() -> str:

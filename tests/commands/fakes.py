@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from explorer import cli
 from explorer.decoding.registry import METHODS
 from explorer.errors import ExplorerError
+from explorer.tracing.continuation import Continuation
 from explorer.tracing.events import RunStarted, StepRecorded
 from explorer.tracing.schema import Header, Piece, Settings, Step, Timings, TreeShape
 
@@ -83,6 +84,9 @@ class FakeExplorer:
         for index, emitted in enumerate(EMITTED):
             trees = [CHAIN] if index == 0 else []
             yield StepRecorded(step=step_of(index, emitted), pieces=PIECES, trees=trees)
+
+    def continuation(self, trace):
+        return Continuation(trace.header, trace.new_token_ids)
 
     def compare(self, prompt, settings, methods, cancel=None):
         for method in methods:

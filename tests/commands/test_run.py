@@ -65,6 +65,15 @@ def test_run_writes_a_trace(fake, capsys, tmp_path):
     assert result["trace"] == str(path)
 
 
+def test_run_continues_from_a_trace(fake, capsys, tmp_path):
+    path = str(tmp_path / "run.json.gz")
+    run_json(capsys, "run", "Hello", "--trace", path)
+    result, _ = run_json(capsys, "run", "--continue-from", path, "--max-new-tokens", "8")
+    begun = fake.asked[1][0]
+    assert begun.ids == [7, *TOKENS]
+    assert "continued_tokens" in result
+
+
 def test_prompt_from_stdin(fake, capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("Grüße".encode())))
     run_json(capsys, "run", "-")
@@ -92,6 +101,8 @@ def test_prompt_from_stdin(fake, capsys, monkeypatch):
         (["run", "x", "--trace", "~nobody-here/x.json.gz"], "No trace can be written"),
         (["run", "x", "--max-new", "3"], "max-new"),  # options are never guessed
         (["run"], "PROMPT"),
+        (["run", "x", "--continue-from", "y.json.gz"], "one of the two"),
+        (["run", "--continue-from", "/nowhere.json.gz"], "Cannot read"),
         (["run", "x", "--candidates", "best"], "candidates"),
         (["run", "x", "--candidates", "drawn"], "temperature above 0"),
         (["run", "x", "--method", "draft-model", "--draft-tokens", "0"], "draft_tokens"),
