@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import statistics
+import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,6 +56,19 @@ GUESSED_DECAY = 0.35  # from one rank to the next
 Progress = Callable[[str, float | None], None]
 
 
+@dataclass(frozen=True)
+class Decoded:
+    """Greedy replies with heads: which predictions were right, and what the steps' parts took.
+
+    `texts` are rank rows, [positions, heads] a reply; times are medians over steps, in
+    milliseconds: of the heads, and of draft, accept and commit together.
+    """
+
+    texts: list[np.ndarray]
+    heads_ms: float
+    rest_ms: float
+
+
 def calibrate(
     explorer: Explorer,
     prompts: Sequence[dict[str, str]],
@@ -63,16 +78,19 @@ def calibrate(
     rounds: int = 5,
     progress: Progress | None = None,
     save: bool = True,
+    decoded: Decoded | None = None,
 ) -> Calibration:
     """Measure everything: accuracies and step times on `prompts`, C(n) at two context lengths.
 
-    `prompts` are records with "prompt", texts that the heads were not trained on. Saved for this
-    machine unless `save` is False. Raises ExplorerError without heads or usable prompts.
+    `prompts` are records with "prompt", texts that the heads were not trained on; `decoded` is
+    what `decode_texts` made of them, where that was done before. Saved for this machine unless
+    `save` is False. Raises ExplorerError without heads or usable prompts.
     """
-    model, heads = explorer.model, _require_heads(explorer, method)
+    model, heads = explorer.model, require_heads(explorer, method)
     tell = progress or (lambda text, share: None)
-    settings = decode_settings(method=method, max_new_tokens=max_new_tokens)
-    texts, steps = _decoded_texts(explorer, prompts, settings, tell)
+    if decoded is None:
+        settings = decode_settings(method=method, max_new_tokens=max_new_tokens)
+        decoded = decode_texts(explorer, prompts, settings, tell)
     curves = []
     for number, context in enumerate(_fitting(contexts, model)):
         tell(f"cost curve, {context} tokens of context", 0.7 + 0.3 * number / len(contexts))
@@ -81,11 +99,11 @@ def calibrate(
         curves=curves,
         heads_ms=time_heads(model, heads)
         if heads.sees_path  # in the steps it depends on the depth of the tree
-        else statistics.median(step.timings.heads for step in steps),
-        rest_ms=statistics.median(map(_rest, steps)),
+        else decoded.heads_ms,
+        rest_ms=decoded.rest_ms,
         by_depth=heads.config.num_heads if heads.sees_path else 0,
     )
-    calibration = _by_texts(key_of(model, heads), costs, texts, "prompts")
+    calibration = _by_texts(key_of(model, heads), costs, decoded.texts, "prompts")
     if save:
         save_calibration(calibration)
     return calibration
@@ -180,17 +198,21 @@ def guessed_accuracy(num_heads: int) -> list[list[float]]:
     return [[top * GUESSED_DECAY**rank for rank in range(10)] for top in first]
 
 
-def time_heads(model: BaseModel, heads: MedusaHeads, repeats: int = 15) -> float:
-    """Median milliseconds of drafting a chain as deep as there are heads."""
+def time_heads(
+    model: BaseModel, heads: MedusaHeads, repeats: int = 15, sequences: int = 1
+) -> float:
+    """Median milliseconds of drafting a chain as deep as there are heads for each sequence."""
     like = heads.block_weight
-    hidden = torch.zeros(1, heads.config.hidden_size, dtype=like.dtype, device=like.device)
+    hidden = torch.zeros(sequences, heads.config.hidden_size, dtype=like.dtype, device=like.device)
     times = []
     for _ in range(repeats + 2):
         model.synchronise()
         start = time.perf_counter()
         if isinstance(heads, HydraHeads):
             for depth in range(1, heads.config.num_heads + 1):
-                heads.propose_next(hidden, torch.zeros(1, depth, dtype=torch.long), TOP_HEADS)
+                heads.propose_next(
+                    hidden, torch.zeros(sequences, depth, dtype=torch.long), TOP_HEADS
+                )
         else:
             heads.propose(hidden, TOP_HEADS)
         model.synchronise()
@@ -198,27 +220,31 @@ def time_heads(model: BaseModel, heads: MedusaHeads, repeats: int = 15) -> float
     return statistics.median(times[2:])  # the first ones allocate
 
 
-def _require_heads(explorer: Explorer, method: str) -> MedusaHeads:
+def require_heads(explorer: Explorer, method: str) -> MedusaHeads:
+    """The heads that a method drafts with. Raises ExplorerError where none are loaded."""
     if method not in explorer.heads:
         raise ExplorerError(f"Calibrating needs {method.title()} heads: load some with --heads.")
     return explorer.heads[method].heads
 
 
-def _decoded_texts(
+def decode_texts(
     explorer: Explorer,
     prompts: Sequence[dict[str, str]],
     settings: DecodeSettings,
     tell: Progress,
-) -> tuple[list[np.ndarray], list[Step]]:
-    """Rank rows of every greedy reply, and the steps that have a verify pass."""
+    cancel: threading.Event | None = None,
+) -> Decoded:
+    """Decode every prompt; cancelled, what was finished counts. Raises ExplorerError: too short."""
     if not prompts:
         raise ExplorerError("Calibrating needs at least one prompt.")
     texts, steps = [], []
     for number, record in enumerate(prompts):
         tell(f"prompt {number + 1} of {len(prompts)}", 0.7 * number / len(prompts))
         builder = TraceBuilder()
-        for event in explorer.decode(record["prompt"], settings):
+        for event in explorer.decode(record["prompt"], settings, cancel=cancel):
             builder.add(event)
+        if cancel is not None and cancel.is_set():
+            break
         trace = builder.trace()
         texts.append(rank_rows(trace))
         steps.extend(step for step in trace.steps if step.base_top)
@@ -226,7 +252,11 @@ def _decoded_texts(
         raise ExplorerError(
             "The replies are too short to calibrate on: give more prompts, or more new tokens."
         )
-    return texts, steps
+    return Decoded(
+        texts=texts,
+        heads_ms=statistics.median(step.timings.heads for step in steps),
+        rest_ms=statistics.median(map(_rest, steps)),
+    )
 
 
 def _rest(step: Step) -> float:

@@ -82,32 +82,53 @@ def measure_cost_curve(
 
     Works on a cache of its own and leaves the model as it was.
     """
-    widths = sorted({1, *widths})
     cache = filled_cache(model, context_length)
-    passes = {n: tree_rows(n) for n in widths}
-    for n in widths:  # warm up: compile, allocate, fill the caches of the CPU
-        _time_pass(model, cache, *passes[n])
-    times: dict[int, list[float]] = {n: [] for n in widths}
-    ratios: dict[int, list[float]] = {n: [] for n in widths}
+    times = InterleavedTimes(widths)
+    passes = {n: tree_rows(n) for n in times.widths}
+
+    def time_pass(n: int) -> float:
+        return _time_pass(model, cache, *passes[n])
+
+    for n in times.widths:  # warm up: compile, allocate, fill the caches of the CPU
+        time_pass(n)
     for _ in range(rounds):
-        before = _time_pass(model, cache, *passes[1])
-        times[1].append(before)
-        ratios[1].append(1.0)
-        for n in widths[1:]:
-            wide = _time_pass(model, cache, *passes[n])
-            after = _time_pass(model, cache, *passes[1])
-            times[n].append(wide)
-            times[1].append(after)
-            ratios[n].append(2 * wide / (before + after))
+        times.take_round(time_pass)
+    return times.curve(context_length)
+
+
+class InterleavedTimes:
+    """Times of passes of several widths, each wide one between two one-row passes."""
+
+    def __init__(self, widths: Sequence[int]) -> None:
+        self.widths = sorted({1, *widths})
+        self.rounds = 0
+        self._times: dict[int, list[float]] = {n: [] for n in self.widths}
+        self._ratios: dict[int, list[float]] = {n: [] for n in self.widths}
+
+    def take_round(self, time_pass: Callable[[int], float]) -> None:
+        """Time every width once more; `time_pass(n)` gives the milliseconds of one pass."""
+        self.rounds += 1
+        before = time_pass(1)
+        self._times[1].append(before)
+        self._ratios[1].append(1.0)
+        for n in self.widths[1:]:
+            wide = time_pass(n)
+            after = time_pass(1)
+            self._times[n].append(wide)
+            self._times[1].append(after)
+            self._ratios[n].append(2 * wide / (before + after))
             before = after
-    return CostCurve(
-        context_length=context_length,
-        rounds=rounds,
-        one_row_ms=statistics.median(times[1]),
-        rows=widths,
-        milliseconds=[statistics.median(times[n]) for n in widths],
-        ratios=[statistics.median(ratios[n]) for n in widths],
-    )
+
+    def curve(self, context_length: int) -> CostCurve:
+        """The medians over the rounds taken so far, at least one."""
+        return CostCurve(
+            context_length=context_length,
+            rounds=self.rounds,
+            one_row_ms=statistics.median(self._times[1]),
+            rows=self.widths,
+            milliseconds=[statistics.median(self._times[n]) for n in self.widths],
+            ratios=[statistics.median(self._ratios[n]) for n in self.widths],
+        )
 
 
 @torch.inference_mode()

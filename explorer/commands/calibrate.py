@@ -18,6 +18,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-new-tokens", type=int, metavar="N", help="tokens of each prompt (default 128)"
     )
+    parser.add_argument(
+        "--batches",
+        action="store_true",
+        help="also measure passes over 1, 2, 4 and 8 sequences, and tell where the gain ends",
+    )
 
 
 def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
@@ -25,16 +30,21 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     prompts = read_prompts(args.prompts or str(BUILT_IN), args.limit)
     settings = settings_from(args)
     explorer = load_explorer(args, console)
-    from explorer.analysis.calibration import calibrate
+    from explorer.analysis.batch import measure_batches
+    from explorer.analysis.calibration import calibrate, decode_texts
 
     with console.share("calibrate") as progress:
-        calibration = calibrate(
-            explorer, prompts, max_new_tokens=settings.max_new_tokens, progress=progress
-        )
-    return calibration.model_dump(mode="json") | {
+        decoded = decode_texts(explorer, prompts, settings, progress)
+        calibration = calibrate(explorer, prompts, decoded=decoded, progress=progress)
+    result = calibration.model_dump(mode="json") | {
         "sentence": calibration.sentence,
         "pays": calibration.pays,
     }
+    if args.batches:
+        with console.share("batches") as progress:
+            report = measure_batches(explorer, prompts, decoded=decoded, progress=progress)
+        result["batches"] = report.model_dump(mode="json")
+    return result
 
 
 def render(result: dict[str, Any]) -> str:
@@ -56,5 +66,34 @@ def render(result: dict[str, Any]) -> str:
             table(("accuracy", "first", "second", "third"), heads),
             f"best tree: {tree}",
             result["sentence"],
+            *(_batches(result["batches"]) if "batches" in result else []),
         ]
     )
+
+
+def _batches(report: dict[str, Any]) -> list[str]:
+    """Passes by batch size, and what speculation should gain there."""
+    sizes, rows = report["sizes"], report["sizes"][0]["cost_curve"]["rows"]
+    one = sizes[0]["cost_curve"]["one_row_ms"]
+    costs = [
+        (str(size["batch"]), *(number(ms / one) for ms in size["cost_curve"]["milliseconds"]))
+        for size in sizes
+    ]
+    gains = [
+        (
+            str(size["batch"]),
+            number(size["plain_tokens_per_second"], 1),
+            number(size["tokens_per_second"], 1),
+            number(size["speedup"], unit="×"),
+            str(size["best_rows"]),
+            number(size["best_speedup"], unit="×"),
+        )
+        for size in sizes
+    ]
+    method = report["method"]
+    header = ("batch", "plain tokens/s", f"{method}, estimate", "speedup", "best rows", "speedup")
+    return [
+        table(("batch, C(b·n)", *(f"n = {n}" for n in rows)), costs),
+        table(header, gains),
+        f"{report['sentence']} Most rows a second: {report['most_rows_per_second']:.0f}.",
+    ]

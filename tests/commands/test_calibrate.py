@@ -1,36 +1,83 @@
 """`calibrate` measures on the built-in prompts, and shows what it found."""
 
+import pytest
+
 from explorer import cli
+from explorer.analysis import batch as batch_module
 from explorer.analysis import calibration as module
+from explorer.analysis.batch import BatchReport, BatchSize
 from explorer.analysis.calibration_file import Calibration, Key
 from explorer.analysis.cost_curve import CostCurve
 from tests.commands.fakes import run_json
 
+CURVE = CostCurve(
+    context_length=128, rounds=1, one_row_ms=20, rows=[1, 2], milliseconds=[20, 22],
+    ratios=[1.0, 1.1],
+)  # fmt: skip
 
-def test_calibrate_uses_the_built_in_prompts(fake, capsys, monkeypatch):
-    curve = CostCurve(
-        context_length=128, rounds=1, one_row_ms=20, rows=[1, 2], milliseconds=[20, 22],
-        ratios=[1.0, 1.1],
-    )  # fmt: skip
+
+@pytest.fixture
+def seen(monkeypatch):
+    """What the measuring was asked for; it finds the same every time."""
     found = Calibration(
         created="now", key=Key(model="m", heads="h", backend="int4", device="d"), basis="prompts",
-        positions=10, cost_curve=[curve], heads_ms=1, rest_ms=1, head_accuracy=[[0.5, 0.1]],
+        positions=10, cost_curve=[CURVE], heads_ms=1, rest_ms=1, head_accuracy=[[0.5, 0.1]],
         tree=[[0]], expected_tokens_per_step=1.5, joint_tokens_per_step=1.5,
         product_tokens_per_step=1.5, expected_speedup=1.2,
     )  # fmt: skip
-    seen = {}
+    asked = {}
 
-    def calibrate(engine, prompts, progress=None, **settings):
-        seen.update(settings, prompts=prompts)
+    def decode_texts(engine, prompts, settings, progress):
+        asked.update(prompts=prompts, settings=settings)
+        return "decoded"
+
+    def calibrate(engine, prompts, progress=None, **given):
+        asked.update(given)
         return found
 
+    monkeypatch.setattr(module, "decode_texts", decode_texts)
     monkeypatch.setattr(module, "calibrate", calibrate)
-    result, _ = run_json(capsys, "calibrate", "--limit", "3")
+    return asked
+
+
+def test_calibrate_uses_the_built_in_prompts(fake, capsys, seen):
+    result, _ = run_json(capsys, "calibrate", "--limit", "3", "--max-new-tokens", "9")
     assert len(seen["prompts"]) == 3
+    assert seen["settings"].max_new_tokens == 9
+    assert seen["decoded"] == "decoded"
     assert result["tree"] == [[0]]
     assert result["head_accuracy"] == [[0.5, 0.1]]
     assert result["cost_curve"][0]["ratios"] == [1.0, 1.1]
     assert result["expected_tokens_per_step"] == 1.5
     assert result["expected_speedup"] == 1.2
+    assert "batches" not in result
     assert cli.main(["calibrate"]) == 0
     assert "Speculation should pay here" in capsys.readouterr().out
+
+
+def test_batches_are_measured_on_the_same_texts(fake, capsys, monkeypatch, seen):
+    size = BatchSize(
+        batch=4, cost_curve=CURVE, rows_per_second=[50.0, 90.9], heads_ms=1, rest_ms=1,
+        plain_tokens_per_second=200.0, tokens_per_second=220.0, speedup=1.1,
+        speedup_by_rows={2: 1.1}, best_rows=2, best_speedup=1.1,
+    )  # fmt: skip
+    report = BatchReport(
+        model="m", heads="h", backend="int4", device="cpu", method="medusa", context_length=128,
+        positions=10, tree=[[0]], rows=2, tokens_per_step=1.5, tokens_per_step_by_rows={2: 1.5},
+        sizes=[size], most_rows_per_second=90.9, gone_from=None, best_gone_from=None,
+        sentence="The gain outlasts it.",
+    )  # fmt: skip
+
+    def measure_batches(engine, prompts, decoded, progress):
+        seen["batches_on"] = decoded
+        return report
+
+    monkeypatch.setattr(batch_module, "measure_batches", measure_batches)
+    result, _ = run_json(capsys, "calibrate", "--batches")
+    assert seen["batches_on"] == "decoded"
+    assert result["batches"]["sizes"][0]["speedup"] == 1.1
+    assert result["expected_speedup"] == 1.2
+    assert cli.main(["calibrate", "--batches"]) == 0
+    out = capsys.readouterr().out
+    assert "The gain outlasts it." in out
+    assert "medusa, estimate" in out
