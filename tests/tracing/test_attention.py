@@ -1,0 +1,121 @@
+"""The record of attention weights: packed and read back, and refused where it does not fit."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from explorer.errors import ExplorerError
+from explorer.tracing.attention import (
+    MOST_CHARACTERS,
+    MOST_VALUES,
+    AttentionHead,
+    AttentionQuestion,
+    packed,
+)
+from explorer.tracing.files import dump_trace, parse_trace
+from explorer.tracing.schema import Trace
+from tests.ui.fakes import FakeExplorer
+
+DEPTHS = [0, 1, 1]
+ROWS = [[0.2, 0.5, 0.3], [0.1, 0.4, 0.25, 0.25], [0.0, 0.0, 0.0, 1.0]]
+
+
+def head(**changes: object) -> AttentionHead:
+    values = {"step": 0, "layer": 3, "head": 1, "layers": 30, "heads": 9, "slots": [4]}
+    return AttentionHead(**values | {"weights": packed(ROWS)} | changes)
+
+
+def test_weights_are_read_as_they_were_packed():
+    for told, row in zip(head().rows(DEPTHS), ROWS, strict=True):
+        assert told == pytest.approx(row, abs=1e-5)
+    assert head().rows(DEPTHS)[2][-1] == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"layer": 30}, "below their numbers"),
+        ({"head": 9}, "below their numbers"),
+        ({"slots": [4, 4]}, "ascend"),
+        ({"slots": list(range(200))}, "128"),
+        ({"weights": "<b>"}, "pattern"),
+        ({"weights": "A" * (MOST_CHARACTERS + 4)}, "at most"),
+        ({"step": -1}, "greater than or equal to 0"),
+        ({"colour": "red"}, "not permitted"),
+    ],
+)
+def test_a_record_that_cannot_be_is_refused(changes, told):
+    with pytest.raises(ValidationError, match=told):
+        head(**changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"weights": packed(ROWS[:2])}, "do not fit its rows"),
+        ({"weights": "AAAAA"}, "no base64"),
+        ({"slots": [30]}, "outside the prefix"),
+    ],
+)
+def test_a_record_that_does_not_fit_its_step_is_refused(changes, told):
+    with pytest.raises(ValueError, match=told):
+        head(**changes).require_fit(30, DEPTHS)
+
+
+def test_the_largest_record_holds_as_many_values_as_are_allowed():
+    assert len(packed([[1.0] * MOST_VALUES])) <= MOST_CHARACTERS
+
+
+def carrying(*heads: AttentionHead) -> Trace:
+    trace = FakeExplorer(shapes=(1,)).trace(max_new_tokens=20)
+    return Trace.model_validate(trace.model_dump() | {"attention": [h.model_dump() for h in heads]})
+
+
+def test_a_trace_carries_weights_through_a_file():
+    rows = [[0.5, *[0.1] * (1 + depth), 0.0] for depth in (0, 1, 1, 2, 2, 2, 2)]
+    trace = carrying(head(weights=packed(rows)))
+    again = parse_trace(dump_trace(trace))
+    assert again == trace
+    assert again.attention[0].rows([0, 1, 1, 2, 2, 2, 2])[0][0] == pytest.approx(0.5, abs=1e-5)
+
+
+def test_a_trace_whose_weights_fit_no_step_is_refused():
+    with pytest.raises(ValidationError, match="do not fit its rows"):
+        carrying(head())
+    with pytest.raises(ValidationError, match="step 999, which is not there"):
+        carrying(head(step=999))
+    record = FakeExplorer(shapes=(1,)).trace(max_new_tokens=20).model_dump()
+    assert Trace.model_validate(record | {"attention": []}).attention == []
+    del record["attention"]  # as traces were before they carried any
+    assert Trace.model_validate(record).attention == []
+
+
+def test_a_file_with_wrong_weights_is_one_sentence():
+    trace = FakeExplorer(shapes=(1,)).trace(max_new_tokens=20)
+    broken = trace.model_copy(update={"attention": [head()]})
+    with pytest.raises(ExplorerError, match="does not hold a valid trace"):
+        parse_trace(dump_trace(broken))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"parents": [-1, 1]},
+        {"parents": [0, 0]},
+        {"parents": [-1, -1]},
+        {"parents": [-1]},
+        {"prefix": []},
+        {"prefix": [-1]},
+        {"token_ids": [1] * 514, "parents": [-1] + [0] * 513},
+        {"layer": -1},
+        {"head": 99_999},
+        {"model": "x" * 501},
+    ],
+)
+def test_a_hostile_question_is_refused(changes):
+    values = {"model": "m", "backend": "b", "step": 0, "prefix": [1]}
+    values |= {"token_ids": [1, 2], "parents": [-1, 0]}
+    assert AttentionQuestion(**values).depths == [0, 1]
+    with pytest.raises(ValidationError):
+        AttentionQuestion(**values | changes)
