@@ -17,6 +17,7 @@ from explorer.decoding.recording import Recorder
 from explorer.decoding.registry import PLAIN, Kit, find_method
 from explorer.decoding.tree import ROOT_ONLY, DynamicTree, Tree, parse_tree, require_fit
 from explorer.errors import ExplorerError
+from explorer.looking import LooksInside
 from explorer.models.base import BaseModel
 from explorer.models.chat import Pieces
 from explorer.models.heads import MedusaHeads
@@ -48,7 +49,7 @@ class HeadSet:
 
 
 @dataclass
-class Explorer:
+class Explorer(LooksInside):
     """A base model, its heads if it has any, and the ways to run them: decode, race, compare.
 
     `heads` holds one set of each architecture at most: "medusa", "hydra".

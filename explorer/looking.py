@@ -1,0 +1,36 @@
+"""What a loaded model tells of a recorded run: the attention weights behind a step."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from explorer.analysis.attention_records import answer, weights_of_step
+from explorer.models.base import BaseModel
+from explorer.tracing.attention import AttentionHead, AttentionQuestion
+from explorer.tracing.schema import Trace
+
+
+class LooksInside:
+    """The part of an Explorer that computes attention weights, between the steps of its runs."""
+
+    model: BaseModel
+    _turn: threading.Lock
+
+    def attention(self, trace: Trace, step: int, layer: int) -> np.ndarray:
+        """Attention weights of a layer in a step: float32 [heads, rows, prefix + rows].
+
+        Steps and layers count from 0. The trace must be of this model: its tokens go through the
+        layers again, with the step's own mask and positions. Raises ExplorerError.
+        """
+        with self._turn:
+            return weights_of_step(self.model, trace, step, layer).numpy()
+
+    def weigh(self, question: AttentionQuestion) -> list[AttentionHead]:
+        """The same as records for a trace: the head that was asked for, then others of its layer.
+
+        Raises ExplorerError.
+        """
+        with self._turn:
+            return answer(self.model, question)

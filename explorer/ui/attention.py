@@ -1,0 +1,80 @@
+"""Attention weights for the page: computed when a reader asks, between the turns of what runs."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+
+from pydantic import ValidationError
+
+from explorer.errors import ExplorerError
+from explorer.tracing.attention import AttentionHead, AttentionQuestion
+from explorer.ui.engine import Engine
+from explorer.ui.limits import Limits
+
+log = logging.getLogger(__name__)
+MOST_BYTES = 200_000  # of a question
+AT_ONCE = 1024  # tokens: what a run can wait for
+PATIENCE = 20.0  # seconds for earlier questions
+
+WAIT = "The model is busy with other questions: try again in a moment."
+BUSY = (
+    f"The model is busy with a run, and a text of over {AT_ONCE:,} tokens would hold it up: try "
+    "again when the run has ended, or stop it."
+)
+LONG = "Attention weights are computed here for texts of up to {:,} tokens: choose an earlier step."
+NO_MODEL = "Attention weights are computed by a model, and this app has none: start it with one."
+LOADING = "The model is still loading: try again when it is ready."
+NO_QUESTION = "The question does not describe a step: open the trace again."
+BUG = "The weights could not be computed: choose another layer or step."
+
+
+class AttentionDesk:
+    """Answers the browser's questions, one after the other. `limits` are those of the host."""
+
+    def __init__(self, engine: Engine, limits: Limits) -> None:
+        self._engine, self._limits = engine, limits
+        self._one_at_a_time = threading.Lock()
+
+    def answer(self, question: str) -> str:
+        """JSON: {"heads": [AttentionHead, …]}, the one that was asked for first, or {"problem": …}.
+
+        `question` is an AttentionQuestion as JSON. Never raises.
+        """
+        try:
+            heads = self._weigh(_parsed(question))
+        except ExplorerError as error:
+            return json.dumps({"problem": str(error)})
+        except Exception:  # a bug: the page must stay usable, and the log must say more
+            log.exception("attention weights failed")
+            return json.dumps({"problem": BUG})
+        return json.dumps({"heads": [head.model_dump() for head in heads]}, separators=(",", ":"))
+
+    def _weigh(self, question: AttentionQuestion) -> list[AttentionHead]:
+        self._require_model()
+        tokens = len(question.prefix) + len(question.token_ids)
+        if tokens > self._limits.attention_tokens:
+            raise ExplorerError(LONG.format(self._limits.attention_tokens))
+        if tokens > AT_ONCE and self._engine.busy:
+            raise ExplorerError(BUSY)
+        if not self._one_at_a_time.acquire(timeout=PATIENCE):
+            raise ExplorerError(WAIT)
+        try:
+            return self._engine.between_turns(lambda racer: racer.weigh(question))
+        finally:
+            self._one_at_a_time.release()
+
+    def _require_model(self) -> None:
+        if self._engine.racer is None:
+            loading = self._engine.status.phase == "loading"
+            raise ExplorerError(LOADING if loading else NO_MODEL)
+
+
+def _parsed(question: str) -> AttentionQuestion:
+    if not isinstance(question, str) or len(question) > MOST_BYTES:
+        raise ExplorerError(NO_QUESTION)
+    try:
+        return AttentionQuestion.model_validate_json(question)
+    except ValidationError as error:
+        raise ExplorerError(NO_QUESTION) from error
