@@ -86,6 +86,7 @@ def _is_draft_checkpoint(folder: Path) -> bool:
 def _add_heads(explorer: Explorer, source: str, curves: CurveMeter) -> None:
     base = explorer.model
     heads = load_heads(source, base)
+    heads.pack()
     architecture = heads.config.architecture
     if architecture in explorer.heads:
         raise ExplorerError(

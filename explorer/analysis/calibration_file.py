@@ -78,7 +78,7 @@ class Calibration(Schema):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    format_version: Literal[2] = 2
+    format_version: Literal[3] = 3
     created: str
     key: Key
     basis: Basis
@@ -142,9 +142,15 @@ def key_of(model: BaseModel, heads: MedusaHeads) -> Key:
 
 
 def heads_hash(heads: MedusaHeads) -> str:
-    """A hash of the heads' shapes and of up to 65,536 evenly spaced elements of each tensor."""
+    """A hash of the heads' shapes and of up to 65,536 evenly spaced elements of each tensor.
+
+    All but the projection, which may be packed (`MedusaHeads.pack`): trained together, the other
+    tensors tell heads apart.
+    """
     digest = hashlib.sha256()
     for name, tensor in sorted(heads.state_dict().items()):
+        if name.startswith(("projection", "packed")):
+            continue
         flat = tensor.detach().flatten()
         sample = flat[:: max(1, flat.numel() // SAMPLE)].cpu().contiguous()
         digest.update(f"{name} {tensor.dtype} {list(tensor.shape)}".encode())

@@ -36,6 +36,8 @@ BORROWED = ("projection", "token_map")  # what `projection_from` gives
 
 def save_heads(heads: MedusaHeads, folder: str | Path) -> Path:
     """Write the heads in the own format; an interrupted write leaves the old files whole."""
+    if heads.packed is not None:
+        raise ValueError("packed heads only draft: load them again to save them")
     elsewhere = BORROWED if heads.config.projection_from else ()
     tensors = {
         name: tensor.detach().cpu().contiguous()

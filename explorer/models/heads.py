@@ -25,6 +25,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from torch import Tensor, nn
 
 from explorer.errors import ExplorerError
+from explorer.models.gguf_codes import GROUP
+from explorer.models.int4 import Int4Linear, supports
+from explorer.models.linears import codes_of_blocks, four_bit_blocks
 
 HeadKind = Literal["own", "shared", "draft_vocab"]
 Architecture = Literal["medusa", "hydra"]
@@ -91,6 +94,7 @@ class MedusaHeads(nn.Module):
             self.projection = nn.Parameter(torch.empty(shape))
         token_map = torch.arange(V) if config.kind == "draft_vocab" else None
         self.register_buffer("token_map", token_map)
+        self.packed: Int4Linear | None = None  # takes the projection's place, see `pack`
 
     @classmethod
     def create(
@@ -160,7 +164,7 @@ class MedusaHeads(nn.Module):
 
     def project(self, features: Tensor) -> Tensor:
         """Logits from what `features` gives: [K, m, H] -> [K, m, V']."""
-        if self.projection is None:
+        if self.projection is None and self.packed is None:
             raise ExplorerError(
                 "These heads share the base model's LM head: load them together with their base "
                 "model."
@@ -169,9 +173,30 @@ class MedusaHeads(nn.Module):
             return torch.bmm(features, self.projection.transpose(1, 2))
         # One product over K·m rows: the projection is read from memory once for all heads.
         K, m, H = features.shape
-        return F.linear(features.reshape(K * m, H), self.projection).view(
-            K, m, len(self.projection)
-        )
+        logits = self.project_rows(features.reshape(K * m, H))
+        return logits.view(K, m, self.config.output_size)
+
+    def project_rows(self, features: Tensor) -> Tensor:
+        """Logits from a projection that is the same for every head: [r, H] -> [r, V']."""
+        if self.packed is not None:
+            return self.packed(features)
+        return F.linear(features, self.projection)
+
+    def pack(self) -> None:
+        """Hold a draft vocabulary's projection in 4 bits from now on, where the device can.
+
+        Reading it is most of a draft's time, and it is then read three times as fast. A guess that
+        changes with the rounding costs a little acceptance, never correctness. Packed heads draft;
+        they can be neither trained nor saved.
+        """
+        if self.config.kind != "draft_vocab" or self.projection.dtype != torch.bfloat16:
+            return
+        device = self.projection.device
+        if self.config.hidden_size % GROUP:
+            return
+        codes = codes_of_blocks(four_bit_blocks(self.projection))
+        if supports(codes, device):
+            self.packed, self.projection = Int4Linear(codes, None, device), None
 
     def forward(self, hidden: Tensor, path: Tensor | None = None) -> Tensor:
         """Logits of every head: hidden [m, H] -> [K, m, V'], in the heads' dtype."""

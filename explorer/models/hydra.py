@@ -90,8 +90,9 @@ class HydraHeads(MedusaHeads):
         x = hidden + F.silu(first)
         for b in range(1, self.config.num_blocks):
             x = x + F.silu(F.linear(x, self.block_weight[k, b], self.block_bias[k, b]))
-        projection = self.projection[k] if self.config.kind == "own" else self.projection
-        return self.best(F.linear(x, projection), top)
+        own = self.config.kind == "own"
+        logits = F.linear(x, self.projection[k]) if own else self.project_rows(x)
+        return self.best(logits, top)
 
 
 ARCHITECTURES: dict[str, type[MedusaHeads]] = {"medusa": MedusaHeads, "hydra": HydraHeads}

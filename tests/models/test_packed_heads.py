@@ -1,0 +1,72 @@
+"""Heads whose projection is held in 4 bits."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from explorer.analysis.calibration_file import heads_hash
+from explorer.models.checkpoints import load_heads, save_heads
+from explorer.models.heads import HeadsConfig, MedusaHeads
+
+DEFAULT = Path(__file__).parents[2] / "assets" / "heads" / "default"
+
+
+def test_packed_heads_guess_nearly_the_same():
+    dense, packed = load_heads(DEFAULT), load_heads(DEFAULT)
+    packed.pack()
+    assert packed.packed is not None
+    assert packed.projection is None
+    torch.manual_seed(0)
+    hidden = 2 * torch.randn(32, 576)
+    logits, rounded = dense(hidden).float().flatten(0, 1), packed(hidden).float().flatten(0, 1)
+    assert logits.shape == rounded.shape == (4 * 32, 8192)
+    assert torch.corrcoef(torch.stack([logits.flatten(), rounded.flatten()]))[0, 1] > 0.98
+    assert (dense.propose(hidden, 1)[0] == packed.propose(hidden, 8)[0]).any(
+        -1
+    ).float().mean() > 0.9
+
+
+def test_packing_leaves_the_hash_that_the_rank_table_names():
+    heads = load_heads(DEFAULT)
+    before = heads_hash(heads)
+    heads.pack()
+    assert heads_hash(heads) == before
+    heads.block_bias += 1
+    assert heads_hash(heads) != before
+
+
+def test_packed_heads_are_not_saved(tmp_path):
+    heads = load_heads(DEFAULT)
+    heads.pack()
+    with pytest.raises(ValueError, match="load them again"):
+        save_heads(heads, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("kind", "hidden_size", "dtype"),
+    [
+        ("own", 64, torch.bfloat16),
+        ("shared", 64, torch.bfloat16),
+        ("draft_vocab", 48, torch.bfloat16),  # no whole groups of 32
+        ("draft_vocab", 64, torch.float32),
+    ],
+)
+def test_what_cannot_be_packed_stays_as_it_is(kind, hidden_size, dtype):
+    size = 32 if kind == "draft_vocab" else None
+    config = HeadsConfig(
+        kind=kind,
+        num_heads=2,
+        num_blocks=1,
+        hidden_size=hidden_size,
+        vocab_size=64,
+        draft_vocab_size=size,
+    )
+    token_map = torch.arange(32) if size else None
+    heads = MedusaHeads.create(config, torch.randn(64, hidden_size), token_map).to(dtype)
+    hidden = torch.randn(3, hidden_size)
+    before = heads(hidden)
+    heads.pack()
+    assert heads.packed is None
+    assert torch.equal(heads(hidden), before)
