@@ -69,6 +69,8 @@ class Prediction(Schema):
     alpha              accepted / (accepted + first rejections), all depths together
     tokens_per_step    E(α, K) where the drafts are chains, else τ = 1 + Σ P(L ≥ m) from the
                        acceptance of each depth
+    draft, rest        T_draft/T₁ and T_rest/T₁: time of a step's drafting, and of accepting and
+                       committing, over plain decoding's time per token
     product            the paper's τ of the trees: products of each head's own accuracy, as if the
                        heads were independent; None without heads
     speedup_idealised  S, which takes a pass of any width for one of a single row
@@ -84,6 +86,8 @@ class Prediction(Schema):
     drafted: float
     rows: float
     cost: float
+    draft: float
+    rest: float
     tokens_per_step: float
     product: float | None
     speedup_idealised: float
@@ -131,6 +135,8 @@ def predict(
         drafted=float(np.mean([step.depth for step in steps])),
         rows=float(np.mean([step.rows for step in steps])),
         cost=cost,
+        draft=draft,
+        rest=rest,
         tokens_per_step=tokens,
         product=product,
         speedup_idealised=idealised,

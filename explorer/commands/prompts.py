@@ -23,13 +23,19 @@ def read_prompts(path: str, limit: int | None = None) -> list[dict[str, str]]:
     """
     name = "stdin" if path == STDIN else path
     text = read_stdin() if path == STDIN else _read(path)
+    prompts = parse_prompts(text, name)
+    return prompts if limit is None else prompts[:limit]
+
+
+def parse_prompts(text: str, name: str) -> list[dict[str, str]]:
+    """The prompts of a JSON-lines text, which messages call `name`; errors as in `read_prompts`."""
     prompts: list[dict[str, str]] = []
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             prompts.append(_parse(line, f"Line {number} of {name}", number))
     if not prompts:
         raise ExplorerError(f"{name} holds no prompt: write lines like {EXAMPLE}.")
-    return prompts if limit is None else prompts[:limit]
+    return prompts
 
 
 def _read(path: str) -> str:

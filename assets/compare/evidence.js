@@ -1,0 +1,74 @@
+// What this run found about losslessness: per prompt and method, whether the tokens are plain's.
+
+import { card } from "../step_explorer/card.js";
+import { button, h, replace } from "../step_explorer/dom.js";
+import { plural, rate, ratio } from "../step_explorer/numbers.js";
+import { visibleText } from "../step_explorer/text.js";
+import { badge } from "./methods.js";
+
+const LONGEST = 110; // characters shown of a prompt
+const AUDIT = "python -m explorer audit --prompts FILE.jsonl --method";
+
+export function evidenceView(page) {
+  const all = button("all methods", "Show every method", () => page.showEvidence(null));
+  const { element, note } = card("evidence", "Evidence: the same tokens as plain?", "", all);
+  const told = h("p", { class: "cx-note" });
+  const head = h("tr", {});
+  const body = h("tbody", {});
+  const table = h("table", { class: "cx-table cx-evidence" }, h("caption", { class: "sx-unseen" }, "Per prompt and method: whether the token ids equal plain's"), h("thead", {}, head), body);
+  const scroll = h("div", { class: "cx-scroll cx-tall", tabindex: 0, role: "region", "aria-label": "Evidence, prompt by prompt" }, table);
+  element.append(told, scroll);
+
+  function shown() {
+    const racing = page.chosen.filter((name) => name !== "plain" && !page.comparison.report?.unavailable[name]);
+    return racing.includes(page.lit.method) ? [page.lit.method] : racing;
+  }
+
+  function update() {
+    const { races, prompts, report } = page.comparison;
+    const methods = shown();
+    all.disabled = page.lit.method === null;
+    note.textContent = races.length ? "token ids compared in this run" : "appears with the first prompt";
+    told.textContent = races.length ? summary(races.filter((race) => methods.includes(race.method)), report, methods) : "";
+    replace(head, h("th", { scope: "col" }, "prompt"), ...methods.map((name) => h("th", { scope: "col" }, h("span", { class: "cx-name" }, badge(name), name))));
+    const done = new Map();
+    for (const race of races) done.set(race.number, [...(done.get(race.number) ?? []), race]);
+    replace(body, ...[...done].map(([number, some]) => row(prompts[number], methods.map((name) => some.find((race) => race.method === name)))));
+  }
+
+  function reveal() {
+    element.scrollIntoView({ block: "nearest" });
+    scroll.focus({ preventScroll: true });
+  }
+  return { element, update, reveal };
+}
+
+function row(record, races) {
+  const prompt = visibleText(record?.prompt ?? "");
+  const short = prompt.length > LONGEST ? `${prompt.slice(0, LONGEST - 1)}…` : prompt;
+  return h("tr", {}, h("th", { scope: "row", title: prompt.slice(0, 2000) }, h("b", {}, record?.id ?? ""), h("span", { class: "cx-prompt" }, short)),
+    ...races.map((race) => (race ? verdict(race) : h("td", {}))));
+}
+
+function verdict(race) {
+  const speeds = `${rate(race.tokens_per_second)} against ${rate(race.plain_tokens_per_second)} tokens/s, ${ratio(race.speedup)}×`;
+  if (race.identical) {
+    const same = `${plural(race.tokens, "token")}, all the same`;
+    return h("td", { class: "cx-same", title: `${same}; ${speeds}` }, h("span", { "aria-hidden": "true" }, "= "), same);
+  }
+  const { position, plain_text: plain, method_text: ours, plain_token: expected, method_token: got, verdict: kind, explanation } = race.difference;
+  const where = `≠ at token ${position}: ${named(plain, expected)} by plain, ${named(ours, got)} here`;
+  return h("td", { class: "cx-differs", title: speeds }, where, h("small", {}, explanation ?? `Not looked at here: ${AUDIT} ${race.method} tells why.`), kind === "tie" ? h("small", {}, "A tie is no loss.") : null);
+}
+
+const named = (text, id) => (id === null ? "(text ended)" : `‘${text ?? "?"}’ (${id})`);
+
+function summary(races, report, methods) {
+  const differing = races.filter((race) => !race.identical);
+  const who = methods.length === 1 ? methods[0] : "every method";
+  if (!differing.length) return `On all ${plural(report.prompts, "prompt")}, ${who} wrote exactly the token ids of plain decoding (${report.backend} on ${report.device}).`;
+  const ties = differing.filter(({ difference }) => difference.verdict === "tie").length;
+  const bugs = differing.filter(({ difference }) => difference.verdict === "divergence").length;
+  const found = [ties && `${plural(ties, "numerical tie")}`, bugs && `${plural(bugs, "divergence")}`].filter(Boolean).join(", ");
+  return `${differing.length} of ${plural(races.length, "text")} differ from plain's${found ? `: ${found}` : ""}. \`${AUDIT} ${methods[0]}\` looks at every difference.`;
+}

@@ -1,0 +1,84 @@
+// The Compare page: what to compare, how far it is, and what was measured.
+
+import { h } from "../step_explorer/dom.js";
+import { loadStyles } from "../step_explorer/styles.js";
+import { categoriesView } from "./by_category.js";
+import { evidenceView } from "./evidence.js";
+import { formulasView } from "./formulas.js";
+import { lengthsView } from "./lengths.js";
+import { Comparison } from "./model.js";
+import { setupView } from "./setup.js";
+import { statusView } from "./status.js";
+import { tableView } from "./table.js";
+import { winsView } from "./wins.js";
+
+const STYLES = [
+  "../step_explorer/base.css", "../step_explorer/layout.css", "../step_explorer/narrow.css",
+  "compare.css", "setup.css", "charts.css",
+];
+
+class ComparePage {
+  /** `setup`: explorer.ui.compare_page.setup; `server`: { compare, cancel, missed }. */
+  constructor(element, setup, server) {
+    this.setup = setup;
+    this.server = server;
+    this.comparison = new Comparison(server.missed, (what) => this.#tell(what));
+    this.chosen = setup.methods.map(({ name }) => name); // methods that the table has rows for
+    this.lit = { method: null }; // whose evidence is shown
+    this.views = [setupView, statusView, tableView, categoriesView, lengthsView, winsView, formulasView, evidenceView]
+      .map((view) => view(this));
+    const [form, status, table, categories, lengths, wins, formulas, evidence] = this.views;
+    element.className = "sx cx";
+    element.replaceChildren(
+      form.element, status.element, table.element,
+      h("div", { class: "cx-charts" }, categories.element, lengths.element, wins.element),
+      formulas.element, evidence.element,
+    );
+    this.#tell("begun");
+  }
+
+  receive(message) {
+    return this.comparison.receive(message);
+  }
+
+  /** The figures of a method in the latest report, or null. */
+  figures(method) {
+    return this.comparison.report?.methods[method] ?? null;
+  }
+
+  /** What is told of a method beside its speed, or null; plain has none. */
+  details(method) {
+    return this.comparison.report?.details[method] ?? null;
+  }
+
+  /** Change which methods the table has rows for. */
+  choose(methods) {
+    if (this.comparison.run !== null) return; // a run keeps its rows
+    this.chosen = methods;
+    this.#tell("begun");
+  }
+
+  compare(request) {
+    this.chosen = ["plain", ...request.methods.filter((name) => name !== "plain")];
+    this.server.compare(request);
+  }
+
+  /** Show what this run says of a method's losslessness. */
+  showEvidence(method) {
+    this.lit.method = method;
+    this.#tell("lit");
+    this.views.at(-1).reveal();
+  }
+
+  /** "status" concerns few views, and comes often; "lit" concerns the evidence alone. */
+  #tell(what) {
+    const concerned = { status: ({ live }) => live, lit: ({ reveal }) => reveal }[what] ?? (() => true);
+    this.views?.filter(concerned).forEach((view) => view.update());
+  }
+}
+
+/** Load the style sheets, then build the page inside an element. */
+export async function mount(element, setup, server) {
+  await loadStyles(STYLES.map((name) => new URL(name, import.meta.url).href));
+  return new ComparePage(element, setup, server);
+}

@@ -1,0 +1,71 @@
+// What the browser knows of a comparison: the server's messages, put together.
+
+export class Comparison {
+  run = null;
+  phase = "empty"; // empty, waiting, running, done, stopped, failed
+  text = "";
+  share = 0;
+  left = null; // seconds, as the server estimates them
+  prompts = [];
+  report = null; // explorer.analysis.bench_report.BenchReport without its races
+  engine = { phase: "loading", text: "Starting", fraction: null };
+  #races = new Map();
+  #next = 0;
+  #queue = Promise.resolve();
+
+  /** `missed(run, first)` asks for a message again; `changed(what)` is told "events" or "status". */
+  constructor(missed, changed) {
+    this.missed = missed;
+    this.changed = changed;
+  }
+
+  get live() {
+    return this.phase === "waiting" || this.phase === "running";
+  }
+
+  /** Races of all methods, prompt by prompt. */
+  get races() {
+    return [...this.#races.values()].sort((a, b) => a.number - b.number);
+  }
+
+  racesOf(method) {
+    return this.races.filter((race) => race.method === method);
+  }
+
+  /** Take in a message; messages are taken in order. */
+  receive(text) {
+    this.#queue = this.#queue.then(() => this.#receive(JSON.parse(text)));
+    return this.#queue;
+  }
+
+  async #receive(message) {
+    if (message.engine) {
+      this.engine = message.engine;
+      return this.changed("status");
+    }
+    if (message.run !== this.run) this.#begin(message.run);
+    const lacks = message.first > this.#next;
+    const { first, events } = lacks ? await this.missed(message.run, this.#next) : message;
+    const fresh = events.slice(Math.max(0, this.#next - first));
+    fresh.forEach((event) => this.#take(event));
+    this.#next = Math.max(this.#next, first + events.length);
+    const { phase, share, left } = message;
+    Object.assign(this, { phase, share, left, text: message.text });
+    this.changed(fresh.length ? "events" : "status");
+  }
+
+  #begin(run) {
+    this.run = run;
+    this.#next = 0;
+    this.prompts = [];
+    this.report = null;
+    this.#races.clear();
+    this.changed("begun");
+  }
+
+  #take([kind, told]) {
+    if (kind === "prompts") this.prompts = told;
+    else if (kind === "report") this.report = told ?? this.report;
+    else told.forEach((race) => this.#races.set(`${race.number} ${race.method}`, race));
+  }
+}

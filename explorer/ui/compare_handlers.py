@@ -1,0 +1,159 @@
+"""What the Compare page asks of the server: compare, and stop."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from weakref import WeakValueDictionary
+
+import gradio as gr
+
+from explorer.errors import ExplorerError
+from explorer.figures import numbers
+from explorer.ui import panels
+from explorer.ui.compare_page import ComparePage, build_compare_page
+from explorer.ui.compare_request import Request, checked
+from explorer.ui.compare_session import CompareSession, encoded
+from explorer.ui.engine import Engine, Turns
+from explorer.ui.limits import Limits
+from explorer.ui.session import stop_session
+from explorer.ui.updates import Update
+
+log = logging.getLogger(__name__)
+TURN = 0.25  # seconds of work between two messages to the browser
+POLL = 0.25
+NEEDS_MODEL = (
+    "Comparing methods needs a model, and this app shows recorded runs only: start it without "
+    "--replay."
+)
+
+
+class CompareHandlers:
+    """The page and its handlers, over one engine and its limits. Built inside a gr.Blocks."""
+
+    def __init__(self, engine: Engine, limits: Limits) -> None:
+        self.engine, self.limits = engine, limits
+        self._sessions: WeakValueDictionary[str, CompareSession] = WeakValueDictionary()
+        self.page: ComparePage = build_compare_page(limits, self.missed)
+
+    def missed(self, key: str, first: int) -> str:
+        """The events of a comparison from number `first` on, for a browser that lacks some."""
+        session = self._sessions.get(key)
+        return (session or CompareSession(key)).message_from(first)
+
+    def run(self, last: CompareSession | None, event: gr.EventData) -> Iterator[Update]:
+        """Run one comparison and stream what it finds."""
+        stop_session(last)
+        session = CompareSession()
+        try:
+            request = checked(event._data, self.limits)
+        except ExplorerError as error:
+            session.phase, session.problem = "failed", str(error)
+            yield self._told(session)
+            return
+        self._sessions[session.key] = session
+        session.packed.append(["prompts", request.prompts])
+        session.phase, session.ticket = "waiting", self.engine.enter()
+        try:
+            yield from self._wait(session)
+            yield from self._compare(session, request)
+        finally:
+            self.engine.leave(session.ticket)
+        yield self._told(session)
+
+    def stop(self, session: CompareSession | None) -> None:
+        """Ask the tab's comparison to end."""
+        stop_session(session)
+
+    def tick(self) -> Update:
+        """Tell how far loading is; once it has ended, tell it a last time and rest."""
+        page, status = self.page, self.engine.status
+        racer = self.engine.racer
+        failed = status.phase == "failed"
+        name = racer.description if racer else "no model" if failed else "loading …"
+        text = NEEDS_MODEL if status.recorded_only else status.text
+        update = {
+            page.header: panels.header(name, racer.notes if racer else [], "Compare"),
+            page.compare: encoded({"engine": vars(status) | {"text": text}}),
+        }
+        if status.phase != "loading":
+            update[page.loading] = gr.Timer(active=False)
+        return update
+
+    def _told(self, session: CompareSession) -> Update:
+        return {self.page.session: session, self.page.compare: session.message()}
+
+    def _wait(self, session: CompareSession) -> Iterator[Update]:
+        """Until the model is loaded and this comparison's turn has come."""
+        told = None
+        while not session.ticket.cancel.is_set():
+            if self.engine.status.phase == "failed":
+                session.phase, session.problem = "failed", self.engine.status.text
+                return
+            if self.engine.racer is not None and self.engine.ahead(session.ticket) == 0:
+                return
+            session.text = self._waiting(session)
+            if session.text != told:
+                told = session.text
+                yield self._told(session)
+            time.sleep(POLL)
+
+    def _waiting(self, session: CompareSession) -> str:
+        if self.engine.racer is None:
+            return f"{self.engine.status.text}. The comparison starts by itself after that."
+        runs = numbers.plural(self.engine.ahead(session.ticket), "run")
+        return f"Waiting: {runs} before yours. It starts by itself."
+
+    def _compare(self, session: CompareSession, request: Request) -> Iterator[Update]:
+        if session.phase == "failed":
+            return
+        turns: Turns | None = None
+        try:
+            if not session.ticket.cancel.is_set():
+                session.start()
+                turns = self.engine.compare(session.ticket, **vars(request))
+                yield from self._stream(session, turns)
+            session.phase = "stopped" if session.ticket.cancel.is_set() else "done"
+        except ExplorerError as error:
+            session.phase, session.problem = "failed", str(error)
+        except Exception as error:  # a bug: the page must stay usable, and the log must say more
+            log.exception("a comparison failed")
+            session.phase = "failed"
+            session.problem = (
+                f"The comparison failed unexpectedly ({type(error).__name__}): try other prompts "
+                "or methods; the app goes on."
+            )
+        finally:
+            if turns is not None:
+                turns.close()
+
+    def _stream(self, session: CompareSession, turns: Turns) -> Iterator[Update]:
+        yield self._told(session)
+        while (told := turns.advance(TURN)) is not None:
+            for turn in told:
+                session.add(turn)
+            yield self._told(session)
+
+
+def connect_compare(engine: Engine, limits: Limits, demo: gr.Blocks) -> ComparePage:
+    """Build the Compare page and wire its components to their handlers."""
+    handlers = CompareHandlers(engine, limits)
+    page = handlers.page
+    quiet = {"show_progress": "hidden", "api_visibility": "private"}
+    page.compare.submit(
+        handlers.run,
+        page.session,
+        [page.session, page.compare],
+        concurrency_limit=limits.waiting_runs,
+        trigger_mode="once",
+        **quiet,
+    )
+    page.compare.stop(handlers.stop, page.session, None, concurrency_limit=16, **quiet)
+    ticking = quiet | {
+        "outputs": [page.header, page.compare, page.loading],
+        "concurrency_limit": 16,
+    }
+    page.loading.tick(handlers.tick, None, **ticking)
+    demo.load(handlers.tick, None, **ticking)
+    return page

@@ -1,0 +1,83 @@
+"""The Compare page: its components. What it shows and does lives in assets/compare."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import gradio as gr
+
+from explorer.decoding.registry import METHODS
+from explorer.ui import panels
+from explorer.ui.compare_request import MAX_FILE_CHARACTERS, built_in_prompts
+from explorer.ui.limits import Limits
+from explorer.ui.session import stop_session
+from explorer.ui.theme import ASSETS
+
+DEFAULT_NEW_TOKENS = 64
+
+
+@dataclass(frozen=True)
+class ComparePage:
+    """All components that handlers read or write."""
+
+    session: gr.State
+    loading: gr.Timer
+    header: gr.HTML
+    compare: gr.HTML
+
+
+def build_compare_page(limits: Limits, missed: Callable[[str, int], str]) -> ComparePage:
+    """Lay out the page inside the current gr.Blocks.
+
+    The value of `compare` is the latest message of a CompareSession; `missed(run, first)` gives a
+    comparison's message from event number `first` on, for a browser that did not get some.
+    """
+
+    def missed_events(asked: list) -> str:
+        run, first = asked
+        return missed(str(run), int(first))
+
+    return ComparePage(
+        session=gr.State(None, delete_callback=stop_session),
+        loading=gr.Timer(0.5),
+        header=gr.HTML(
+            panels.header("loading …", [], "Compare"),
+            elem_id="mx-header-block",
+            apply_default_css=False,
+            js_on_load=None,
+        ),
+        compare=gr.HTML(
+            value="",
+            html_template='<div class="cx-here"></div>',
+            js_on_load=(ASSETS / "compare" / "gradio.js").read_text(encoding="utf-8"),
+            apply_default_css=False,
+            server_functions=[missed_events],
+            elem_id="mx-compare",
+            setup=json.dumps(setup(limits)),
+        ),
+    )
+
+
+def setup(limits: Limits) -> dict[str, object]:
+    """What the browser needs to offer: methods, built-in prompts, trees and limits."""
+    return {
+        "methods": [
+            {
+                "name": method.name,
+                "explanation": method.explanation,
+                "memory": method.memory,
+                "source": method.source,
+            }
+            for method in METHODS.values()
+        ],
+        "builtin": list(built_in_prompts()),
+        "trees": list(limits.trees),
+        "freeTree": limits.free_tree,
+        "maxPrompts": limits.compared_prompts,
+        "maxTokens": limits.compared_tokens,
+        "maxCharacters": limits.prompt_characters,
+        "maxFile": MAX_FILE_CHARACTERS,
+        "newTokens": min(DEFAULT_NEW_TOKENS, limits.compared_tokens),
+    }

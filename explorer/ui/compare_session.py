@@ -1,0 +1,99 @@
+"""What the server knows of one tab's comparison, and the messages that tell the browser of it."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from explorer.ui.engine import Ticket
+from explorer.ui.session import Phase
+
+if TYPE_CHECKING:
+    from explorer.analysis.bench_report import BenchReport
+    from explorer.analysis.comparison import Turn
+
+LEAST_SHARE = 0.02  # below it, nothing is said of the time that is left
+
+
+@dataclass(eq=False)
+class CompareSession:
+    """The comparison of one tab. `key` names it towards the browser; nobody can guess it.
+
+    `packed` is what the browser is told, in order: ["prompts", […]] once, then a ["races", […]]
+    and a ["report", {…}] after each prompt. Of the reports only the last is kept.
+    """
+
+    key: str = field(default_factory=lambda: secrets.token_urlsafe(12))
+    ticket: Ticket | None = None
+    phase: Phase = "empty"
+    problem: str = ""
+    text: str = ""
+    share: float = 0.0
+    packed: list[list[Any]] = field(default_factory=list)
+    _started: float = 0.0
+    _races: int = 0
+    _sent: int = 0
+
+    @property
+    def live(self) -> bool:
+        """Whether it still goes on or waits for its turn."""
+        return self.phase in ("waiting", "running")
+
+    def start(self) -> None:
+        """The model is ours: from now on the time counts."""
+        self.phase, self._started = "running", time.monotonic()
+
+    def add(self, turn: Turn) -> None:
+        """Take in what the comparison tells."""
+        self.text, self.share = turn.text, max(self.share, turn.share)
+        if turn.report is not None:
+            self._add_report(turn.report)
+
+    def _add_report(self, report: BenchReport) -> None:
+        told = report.model_dump(mode="json")
+        races = told.pop("races")
+        # By prompt, so that what was told stays in front; explained differences are told again.
+        races.sort(key=lambda race: race["number"])
+        self.packed = [["report", None] if event[0] == "report" else event for event in self.packed]
+        explained = [race for race in races[: self._races] if _explained(race)]
+        self.packed += [["races", [*explained, *races[self._races :]]], ["report", told]]
+        self._races = len(races)
+
+    def message(self) -> str:
+        """What the browser has not been sent yet."""
+        first, self._sent = self._sent, len(self.packed)
+        return self.message_from(first)
+
+    def message_from(self, first: int) -> str:
+        """The events from number `first` on, and how the comparison stands, as JSON."""
+        left = None
+        if self.phase == "running" and self.share >= LEAST_SHARE:
+            left = (time.monotonic() - self._started) * (1 - self.share) / self.share
+        message = {
+            "run": self.key,
+            "first": first,
+            "events": self.packed[first:],
+            "phase": self.phase,
+            "text": self.problem or self.text,
+            "share": self.share,
+            "left": left,
+        }
+        return encoded(message)
+
+    def stop(self) -> None:
+        """Ask it to end; what was finished stays."""
+        if self.ticket is not None:
+            self.ticket.cancel.set()
+
+
+def encoded(message: dict[str, Any]) -> str:
+    """A message as JSON that holds no tag, whoever looks at it."""
+    text = json.dumps(message, separators=(",", ":"), ensure_ascii=False)
+    return text.replace("<", "\\u003c")
+
+
+def _explained(race: dict[str, Any]) -> bool:
+    return race["difference"] is not None and race["difference"]["verdict"] is not None

@@ -1,0 +1,102 @@
+"""A comparison without a model: real figures of scripted races."""
+
+from __future__ import annotations
+
+import threading
+import time
+import zlib
+from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
+
+from explorer.analysis.bench_races import report_of, settings_of
+from explorer.analysis.comparison import Turn
+from explorer.analysis.cost_curve import CostCurve
+from explorer.analysis.memory import ExtraMemory
+from explorer.analysis.overhead import shares
+from explorer.analysis.races import Race, finished_race
+from explorer.config import DecodeSettings
+from explorer.errors import ExplorerError
+from explorer.tracing.schema import Trace
+from tests.ui.fakes import FakeExplorer
+
+CURVE = CostCurve(
+    context_length=128,
+    rounds=5,
+    one_row_ms=20,
+    rows=[1, 2, 4, 8, 16],
+    milliseconds=[20, 21, 24, 30, 44],
+    ratios=[1, 1.05, 1.2, 1.5, 2.2],
+)
+MEGABYTES = {"medusa": 12.1, "hydra": 12.4, "draft-model": 31.0}
+MODEL = SimpleNamespace(
+    model=SimpleNamespace(name="SmolLM2-135M", backend="int4", device="cpu"), heads={}
+)
+
+
+def comparison(
+    racer: FakeExplorer,
+    prompts: Sequence[dict[str, str]],
+    methods: Sequence[str],
+    max_new_tokens: int,
+    tree: str = "auto",
+    cancel: threading.Event | None = None,
+) -> Iterator[Turn]:
+    """As explorer.analysis.comparison.comparison. A prompt with "differ" is not written as plain
+    would by the first method; "refuse" and "explode" fail; without "quick" it takes its time.
+    """
+    if any("refuse" in record["prompt"] for record in prompts):
+        raise ExplorerError("The prompt <img src=x onerror=alert(1)> is too long: shorten it.")
+    settings = settings_of(methods, max_new_tokens=max_new_tokens, tree=tree)
+    lacking = {"hydra": "The method 'hydra' needs Hydra heads."} if "hydra" in settings else {}
+    settings = {name: chosen for name, chosen in settings.items() if name not in lacking}
+    memory = {name: _memory(MEGABYTES.get(name, 0)) for name in settings}
+    races: dict[str, list[Race]] = {name: [] for name in settings}
+    total = len(prompts) * len(settings)
+    for number, record in enumerate(prompts):
+        if "explode" in record["prompt"]:
+            raise RuntimeError("a bug")
+        for place, (name, chosen) in enumerate(settings.items()):
+            if cancel is not None and cancel.is_set():
+                break
+            time.sleep(0 if "quick" in record["prompt"] else 10 * racer.pace)
+            races[name].append(_race(racer, record, number, chosen, place == 0))
+            yield Turn(
+                f"Prompt {number + 1} of {len(prompts)}", sum(map(len, races.values())) / total
+            )
+        done = min(map(len, races.values()))
+        whole = {name: kept[:done] for name, kept in races.items()}
+        more = {"unavailable": lacking}
+        told = report_of(MODEL, whole, settings, memory, _plain_shares(), CURVE, **more)
+        yield Turn(f"Prompt {number + 1} of {len(prompts)} done", done / len(prompts), told)
+        if cancel is not None and cancel.is_set():
+            return
+
+
+def _race(
+    racer: FakeExplorer, record: dict[str, str], number: int, chosen: DecodeSettings, first: bool
+) -> Race:
+    seed = zlib.crc32(f"{record['prompt']}{chosen.method}".encode())
+    trace = racer.trace(record["prompt"], **chosen.model_dump() | {"seed": seed})
+    if first and "differ" in record["prompt"]:
+        trace = _differing(trace)
+    return finished_race(record, number, trace)
+
+
+def _differing(trace: Trace) -> Trace:
+    *before, last = trace.plain
+    other = next(token for token in trace.pieces if token != last.token_id)
+    changed = last.model_copy(update={"token_id": other})
+    return trace.model_copy(update={"plain": [*before, changed]})
+
+
+def _memory(megabytes: float) -> ExtraMemory:
+    return ExtraMemory(
+        weights_bytes=round(1e6 * megabytes),
+        cache_bytes=0,
+        context_length=128,
+        base_bytes=98_000_000,
+    )
+
+
+def _plain_shares():
+    return shares([{"verify": 19.0, "accept": 0.3, "commit": 0.2}])
