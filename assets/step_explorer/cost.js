@@ -1,6 +1,7 @@
 // What the step cost: its parts in milliseconds against a plain step, and from when the tree pays.
 
-import { card, h, replace } from "./dom.js";
+import { card } from "./card.js";
+import { h, replace } from "./dom.js";
 import { milliseconds, plural, ratio } from "./numbers.js";
 import { breakEven } from "./stats.js";
 import { stepMs } from "./trace.js";

@@ -29,15 +29,6 @@ export function select(label, options, value, onchange) {
   return list;
 }
 
-/** A card with a title, a quiet hint and room for tools at its right. */
-export function card(name, title, hint, ...tools) {
-  const heading = h("h2", {}, title);
-  const note = h("p", { class: "sx-hint" }, hint);
-  const head = h("div", { class: "sx-card-head" }, heading, note);
-  if (tools.length) head.append(h("div", { class: "sx-tools" }, ...tools));
-  return { element: h("section", { class: `sx-card sx-${name}`, "aria-label": title }, head), note };
-}
-
 const spoken = (text, title) => (/[a-z]{2}/i.test(text) ? null : title);
 
 export function download(name, blob) {

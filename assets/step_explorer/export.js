@@ -1,49 +1,54 @@
-// Pictures as files: the SVG with its computed styles written into it, and a PNG made from that.
+// Every card as a picture file: an SVG that needs nothing else, and a PNG made from it.
 
-import { download } from "./dom.js";
+import { download, select } from "./dom.js";
+import { painted } from "./paint.js";
 
-const STYLES = [
-  "fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin",
-  "opacity", "paint-order", "font-family", "font-size", "font-weight", "text-anchor", "visibility", "display",
-];
+const LEFT_OUT = ".sx-tools, .sx-unseen";
 const PNG_SCALE = 2;
+const [LONGEST, LARGEST] = [16_000, 1.2e8]; // sides and pixels that every browser's canvas takes
+// XML has no way to write these characters.
+const UNWRITABLE = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;
 
-/** The text of a file that shows the picture as it is now, in the colours on screen. */
-export function svgText(svg) {
-  const copy = svg.cloneNode(true);
-  const [from, to] = [svg.querySelectorAll("*"), copy.querySelectorAll("*")];
-  from.forEach((element, i) => {
-    const style = getComputedStyle(element);
-    const kept = STYLES.map((name) => `${name}:${style.getPropertyValue(name)}`).join(";");
-    to[i].setAttribute("style", kept);
-    for (const name of ["tabindex", "role"]) to[i].removeAttribute(name);
+/** The list that saves a card as a picture, for its tools. */
+export function saving(card, name, title) {
+  const options = [["", "as …"], ["svg", "SVG"], ["png", "PNG"]];
+  const list = select(`${title}: save the picture`, options, "", (format) => {
+    list.value = "";
+    if (format) ({ svg: saveSvg, png: savePng })[format](card, name, title);
   });
-  const { width, height } = svg.viewBox.baseVal;
-  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-  copy.setAttribute("width", width);
-  copy.setAttribute("height", height);
-  const ground = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-  ground.setAttribute("width", "100%");
-  ground.setAttribute("height", "100%");
-  ground.setAttribute("fill", getComputedStyle(svg.closest(".sx")).getPropertyValue("--sx-ground"));
-  copy.prepend(ground);
-  return new XMLSerializer().serializeToString(copy);
+  return list;
 }
 
-export function saveSvg(svg, name) {
-  download(`medusa-${name}.svg`, new Blob([svgText(svg)], { type: "image/svg+xml" }));
+function saveSvg(card, name, title) {
+  download(`medusa-${name}.svg`, new Blob([textOf(drawing(card, title))], { type: "image/svg+xml" }));
 }
 
-export async function savePng(svg, name) {
+async function savePng(card, name, title) {
+  const svg = drawing(card, title);
   const { width, height } = svg.viewBox.baseVal;
+  const scale = Math.min(PNG_SCALE, LONGEST / Math.max(width, height), Math.sqrt(LARGEST / (width * height)));
   const image = new Image();
-  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svgText(svg))}`;
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(textOf(svg))}`;
   await image.decode();
   const canvas = document.createElement("canvas");
-  canvas.width = width * PNG_SCALE;
-  canvas.height = height * PNG_SCALE;
-  const context = canvas.getContext("2d");
-  context.scale(PNG_SCALE, PNG_SCALE);
-  context.drawImage(image, 0, 0, width, height);
+  canvas.width = width * scale;
+  canvas.height = height * scale;
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
   canvas.toBlob((blob) => download(`medusa-${name}.png`, blob), "image/png");
+}
+
+const textOf = (svg) => new XMLSerializer().serializeToString(svg).replace(UNWRITABLE, "\u{fffd}");
+
+/** The card as it is now. A copy is drawn, beside the page, so that nothing in it has to scroll. */
+function drawing(card, title) {
+  const copy = card.cloneNode(true);
+  copy.classList.add("sx-copy");
+  copy.style.width = `${card.offsetWidth}px`;
+  copy.querySelectorAll(LEFT_OUT).forEach((tool) => tool.remove());
+  card.closest(".sx").append(copy);
+  try {
+    return painted(copy, title);
+  } finally {
+    copy.remove();
+  }
 }

@@ -2,6 +2,7 @@
 // Only what grew is added; the step on view and the moment on the clock only change classes.
 
 import { h, replace } from "./dom.js";
+import { saving } from "./export.js";
 import { plural, probability, rate, ratio } from "./numbers.js";
 import { raceFigures } from "./stats.js";
 import { LAST_STAGE } from "./store.js";
@@ -35,8 +36,10 @@ export function lanesView(app) {
     h("span", { class: "d0" }, "root or bonus"), " ", h("span", { class: "d1" }, "depth 1"), " ",
     h("span", { class: "d2" }, "2"), " ", h("span", { class: "d3" }, "3"), " ",
     h("span", { class: "d4" }, "4 or deeper"), " ", h("span", { class: "is-now" }, "this step"));
-  return h("section", { class: "sx-card sx-lanes", "aria-label": "Generated text" },
+  const element = h("section", { class: "sx-card sx-lanes", "aria-label": "Generated text" },
     medusa.head, medusa.box, plain.head, plain.box, legend);
+  element.prepend(h("div", { class: "sx-tools" }, saving(element, "lanes", "Generated text")));
+  return element;
 }
 
 class Lane {

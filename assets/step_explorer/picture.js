@@ -1,7 +1,7 @@
-// A card that holds an SVG picture: it scrolls inside, zooms, pans by dragging, and can be saved.
+// A card that holds an SVG picture: it scrolls inside, zooms, and pans by dragging.
 
-import { button, card, replace, select } from "./dom.js";
-import { savePng, saveSvg } from "./export.js";
+import { card } from "./card.js";
+import { button, replace } from "./dom.js";
 
 const STEP = 1.3;
 const [LEAST, MOST] = [0.3, 5];
@@ -13,7 +13,6 @@ export class Picture {
 
   /** `draw(picture)` gives a new SVG for the present zoom and size. `zooms`: offer the buttons. */
   constructor(name, title, hint, draw, { zooms = true, tools = [] } = {}) {
-    this.name = name;
     this.draw = draw;
     const zoomTools = zooms
       ? [
@@ -22,10 +21,7 @@ export class Picture {
           button("fit", `${title}: whole picture`, () => this.setZoom(this.fitting())),
         ]
       : [];
-    const { element, note } = card(
-      name, title, hint, ...tools, ...zoomTools,
-      this.#saving(title),
-    );
+    const { element, note } = card(name, title, hint, ...tools, ...zoomTools);
     this.element = element;
     this.note = note;
     this.box = element.appendChild(document.createElement("div"));
@@ -57,20 +53,6 @@ export class Picture {
     const { width, height } = this.size;
     const shown = this.svg.viewBox.baseVal;
     return this.zoom * Math.min(height / shown.height, Math.max(1, width / shown.width));
-  }
-
-  #saving(title) {
-    const options = [["", "as …"], ["svg", "SVG"], ["png", "PNG"]];
-    const list = select(`${title}: save the picture`, options, "", (format) => {
-      list.value = "";
-      if (format) this.save(format);
-    });
-    return list;
-  }
-
-  /** Save the picture as it is now: "svg" or "png". */
-  save(format) {
-    if (this.svg) (format === "svg" ? saveSvg : savePng)(this.svg, this.name);
   }
 
   #overflows() {

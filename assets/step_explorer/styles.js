@@ -2,12 +2,14 @@
 
 export const STYLES = [
   "base.css", "layout.css", "text.css", "pictures.css", "charts.css", "panels.css",
-  "presenter.css", "narrow.css",
+  "presenter.css", "narrow.css", "copy.css",
 ];
 
-/** Add them to the page, once; resolves when they are there. */
-export async function loadStyles() {
-  const missing = STYLES.map((name) => new URL(name, import.meta.url).href).filter(
+const own = STYLES.map((name) => new URL(name, import.meta.url).href);
+
+/** Add style sheets to the page, once; resolves when they are there. */
+export async function loadStyles(addresses = own) {
+  const missing = addresses.filter(
     (href) => !document.querySelector(`link[href="${CSS.escape(href)}"]`),
   );
   await Promise.all(

@@ -1,5 +1,6 @@
 // The whole run: acceptance by depth and by rank, accepted lengths, rows verified in vain.
 
+import { card } from "./card.js";
 import { h, replace } from "./dom.js";
 import { count, percent, plural } from "./numbers.js";
 import { acceptanceByDepth, acceptanceByRank, lengthCounts, vainRows } from "./stats.js";
@@ -7,10 +8,8 @@ import { acceptanceByDepth, acceptanceByRank, lengthCounts, vainRows } from "./s
 const MOST_BARS = 8;
 
 export function summaryView(app) {
-  const body = h("div", { class: "sx-summary-body" });
-  const element = h("section", { class: "sx-card sx-summary", "aria-label": "The whole run" },
-    h("div", { class: "sx-card-head" }, h("h2", {}, "The whole run"),
-      h("p", { class: "sx-hint" }, "measured over every step so far")), body);
+  const { element } = card("summary", "The whole run", "measured over every step so far");
+  const body = element.appendChild(h("div", { class: "sx-summary-body" }));
   const draw = () => replace(body, ...charts(app.trace));
   app.store.subscribe((any) => any("trace", "grown") && draw());
   return element;

@@ -1,7 +1,8 @@
 // The verdict on the selected node in words, what the head and the base model thought, and all
 // nodes as a table.
 
-import { button, card, h, replace } from "./dom.js";
+import { card } from "./card.js";
+import { button, h, replace } from "./dom.js";
 import { count, probability } from "./numbers.js";
 import { MEANINGS, nodeTitle, sentences, SIGNS, stages } from "./verdicts.js";
 
@@ -88,7 +89,7 @@ function topList(title, top, held, view) {
     const share = Math.round(100 * top.probs[i]);
     return h("tr", { class: id === held ? "is-held" : null },
       h("td", {}, view.token(id, 12)),
-      h("td", { style: `--share:${share}%` }, probability(top.probs[i])));
+      h("td", {}, h("i", { style: `width:${share}%` }), probability(top.probs[i])));
   });
   return h("table", {}, h("caption", {}, title), h("tbody", {}, ...rows));
 }

@@ -255,21 +255,3 @@ def test_zoom_and_fit(steps, trace):
         steps.ask(height)
         <= steps.ask("document.querySelector('.sx-tree .sx-box').clientHeight") + 1
     )
-
-
-@pytest.mark.parametrize("format", ["svg", "png"])
-@pytest.mark.parametrize("picture", ["tree", "mask", "timeline", "race", "cache"])
-def test_every_picture_is_saved(steps, tmp_path, picture, format):
-    path = steps.show(3).download(
-        lambda: steps.choose(f".sx-{picture} .sx-card-head select[aria-label$='picture']", format),
-        tmp_path,
-    )
-    data = path.read_bytes()
-    assert path.name == f"medusa-{picture}.{format}"
-    if format == "png":
-        assert data.startswith(b"\x89PNG")
-        assert len(data) > 1500
-    else:
-        assert b"stroke:rgb(" in data  # colours are written into the file
-        steps.page.goto(path.as_uri())
-        assert steps.page.evaluate("document.documentElement.tagName") == "svg"
