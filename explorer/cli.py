@@ -26,6 +26,7 @@ COMMANDS = {
     "bench": "the race over many prompts, the cost curve, and whether speculation pays here",
     "audit": "check that speculative decoding gives what plain decoding gives",
     "calibrate": "measure this machine and the heads, and find the best tree",
+    "perplexity": "show what acceptance rules do to the text: its perplexity by temperature",
     "train": "train heads, a tuned model with its heads, or a draft model",
 }
 DEBUG_VARIABLE = "MEDUSA_EXPLORER_DEBUG"
