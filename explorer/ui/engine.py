@@ -11,16 +11,23 @@ import itertools
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
 
 from explorer.config import DecodeSettings
 from explorer.errors import ExplorerError
+from explorer.tracing.attention import AttentionHead, AttentionQuestion
+from explorer.tracing.continuation import Continuation
 from explorer.tracing.events import Event
 
+if TYPE_CHECKING:
+    from explorer.analysis.comparison import Turn
+
 log = logging.getLogger(__name__)
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 Progress = Callable[[str, float | None], None]
 
 
@@ -30,11 +37,36 @@ class Racer(Protocol):
     description: str
     notes: list[str]
     method: str  # the speculative method that it can run; "plain" without heads
+    context_length: int
 
     def race(
-        self, prompt: str, settings: DecodeSettings, cancel: threading.Event | None = None
+        self,
+        prompt: str | Continuation,
+        settings: DecodeSettings,
+        cancel: threading.Event | None = None,
     ) -> Iterator[Event]:
         """Both lanes, interleaved. Raises ExplorerError on bad input."""
+
+    def weigh(self, question: AttentionQuestion) -> list[AttentionHead]:
+        """Attention weights of a recorded step. Raises ExplorerError."""
+
+    def decode(
+        self, prompt: str, settings: DecodeSettings, cancel: threading.Event | None = None
+    ) -> Iterator[Event]:
+        """One lane. Raises ExplorerError on bad input."""
+
+    def compare(
+        self,
+        prompt: str,
+        settings: DecodeSettings,
+        methods: Sequence[str],
+        cancel: threading.Event | None = None,
+    ) -> Iterator[tuple[str, Event]]:
+        """A lane a method, interleaved. Raises ExplorerError on bad input."""
+
+
+class RecordedOnlyError(ExplorerError):
+    """There is no model, and none is wanted: the app shows recorded runs."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +76,7 @@ class Status:
     phase: Literal["loading", "ready", "failed"]
     text: str
     fraction: float | None = None
+    recorded_only: bool = False
 
 
 @dataclass
@@ -54,11 +87,24 @@ class Ticket:
     cancel: threading.Event = field(default_factory=threading.Event)
 
 
-class Engine:
-    """Loads the model in the background and hands it out in turns."""
+def _comparison(racer: Racer, **asked: object) -> Iterator[Turn]:
+    from explorer.analysis.comparison import comparison  # imports torch, as loading has by now
 
-    def __init__(self, load: Callable[[Progress], Racer]) -> None:
-        self._load = load
+    return comparison(racer, **asked)
+
+
+class Engine:
+    """Loads the model in the background and hands it out in turns.
+
+    `compare` runs a comparison of methods: explorer.analysis.comparison, but for tests.
+    """
+
+    def __init__(
+        self,
+        load: Callable[[Progress], Racer],
+        compare: Callable[..., Iterator[Turn]] = _comparison,
+    ) -> None:
+        self._load, self._compare = load, compare
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="model")
         self._numbers = itertools.count()
         self._queue: list[Ticket] = []
@@ -89,17 +135,49 @@ class Engine:
         with self._lock:
             return self._queue.index(ticket) if ticket in self._queue else 0
 
-    def race(self, ticket: Ticket, prompt: str, settings: DecodeSettings) -> Turns:
+    def race(
+        self, ticket: Ticket, prompt: str | Continuation, settings: DecodeSettings
+    ) -> Turns[Event]:
         """A run in turns. Raises ExplorerError unless the model is loaded."""
+        return self.turns(lambda racer: racer.race(prompt, settings, ticket.cancel))
+
+    def turns(self, begin: Callable[[Racer], Iterator[Item]]) -> Turns[Item]:
+        """What `begin` starts, in turns. Raises ExplorerError unless the model is loaded."""
+        return Turns(self._worker, begin(self._loaded()))
+
+    def compare(self, ticket: Ticket, **asked: object) -> Turns[Turn]:
+        """A comparison of methods in turns; `asked` as in explorer.analysis.comparison.
+
+        Raises ExplorerError unless the model is loaded.
+        """
+        found = self._compare(self._loaded(), cancel=ticket.cancel, **asked)
+        return Turns(self._worker, found)
+
+    def _loaded(self) -> Racer:
         if self.racer is None:
             raise ExplorerError(self.status.text)
-        return Turns(self._worker, self.racer.race(prompt, settings, ticket.cancel))
+        return self.racer
+
+    @property
+    def busy(self) -> bool:
+        """Whether a run has the model or waits for it."""
+        with self._lock:
+            return bool(self._queue)
+
+    def between_turns(self, work: Callable[[Racer], Result]) -> Result:
+        """Do a little work on the model's thread, between two turns of whatever runs.
+
+        A run's clocks count its own steps only. Raises ExplorerError unless the model is loaded,
+        and whatever `work` raises.
+        """
+        return self._worker.submit(work, self._loaded()).result()
 
     def _load_model(self) -> None:
         try:
             self.racer = self._load(self._progress)
         except ExplorerError as error:
-            self.status = Status("failed", str(error))
+            recorded = isinstance(error, RecordedOnlyError)
+            self.status = Status("failed", str(error), recorded_only=recorded)
         except Exception as error:
             log.exception("loading failed")
             self.status = Status(
@@ -114,15 +192,15 @@ class Engine:
         self.status = Status("loading", text, fraction)
 
 
-class Turns:
+class Turns(Generic[Item]):
     """A run that advances on the worker thread, a short turn at a time."""
 
-    def __init__(self, worker: ThreadPoolExecutor, events: Iterator[Event]) -> None:
+    def __init__(self, worker: ThreadPoolExecutor, events: Iterator[Item]) -> None:
         self._worker = worker
         self._events = events
-        self._turn: Future[list[Event] | None] | None = None
+        self._turn: Future[list[Item] | None] | None = None
 
-    def advance(self, seconds: float) -> list[Event] | None:
+    def advance(self, seconds: float) -> list[Item] | None:
         """The events of about `seconds` of work (at least one event); None at the end.
 
         Raises whatever the run raises.
@@ -135,9 +213,9 @@ class Turns:
         self._worker.submit(_close, self._events)
 
 
-def _take(events: Iterator[Event], seconds: float) -> list[Event] | None:
+def _take(events: Iterator[Item], seconds: float) -> list[Item] | None:
     end = time.monotonic() + seconds
-    taken: list[Event] = []
+    taken: list[Item] = []
     for event in events:
         taken.append(event)
         if time.monotonic() >= end:
@@ -145,7 +223,7 @@ def _take(events: Iterator[Event], seconds: float) -> list[Event] | None:
     return taken or None
 
 
-def _close(events: Iterator[Event]) -> None:
+def _close(events: Iterator[object]) -> None:
     close = getattr(events, "close", None)
     if close is not None:
         close()

@@ -1,29 +1,28 @@
-"""What the page asks of the server: run and stop. Looking at steps happens in the browser."""
+"""What the page asks of the server: run, go on, stop. Looking at steps happens in the browser."""
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Iterator
 from weakref import WeakValueDictionary
 
 import gradio as gr
 
-from explorer.config import DecodeSettings, decode_settings
+from explorer.config import DecodeSettings
 from explorer.errors import ExplorerError
+from explorer.tracing.continuation import Continuation
 from explorer.ui import panels, updates
+from explorer.ui.attention import AttentionDesk
 from explorer.ui.engine import Engine, Turns
 from explorer.ui.examples import CHANGED, EXAMPLES
 from explorer.ui.limits import Limits
-from explorer.ui.page import Page, build_page
+from explorer.ui.page import NOTHING_YET, Page, build_page
+from explorer.ui.runs import RUNS, at_hand, checked_settings, sentence, until_turn
 from explorer.ui.session import Session, stop_session
 from explorer.ui.settings import SettingsInputs
 from explorer.ui.theme import ASSETS
 from explorer.ui.updates import Update
 
-log = logging.getLogger(__name__)
 TURN = 0.1  # seconds of decoding between two messages to the browser
-POLL = 0.25
 QUIET = {"show_progress": "hidden", "concurrency_limit": 16, "api_visibility": "private"}
 
 
@@ -33,7 +32,7 @@ class Handlers:
     def __init__(self, engine: Engine, limits: Limits) -> None:
         self.engine, self.limits = engine, limits
         self._sessions: WeakValueDictionary[str, Session] = WeakValueDictionary()
-        self.page: Page = build_page(limits, self.missed)
+        self.page: Page = build_page(limits, self.missed, AttentionDesk(engine, limits).answer)
 
     def missed(self, key: str, first: int) -> str:
         """The events of a run from number `first` on, for a browser that lacks some."""
@@ -44,20 +43,33 @@ class Handlers:
 
     def run(self, last: Session | None, prompt: str, *values: object) -> Iterator[Update]:
         """Run one race and stream what it does."""
-        stop_session(last)
-        page, session = self.page, Session()
+        yield from self._run(last, prompt, values)
+
+    def go_on(self, last: Session | None, *values: object) -> Iterator[Update]:
+        """Race on from where the tab's text stands, with the present settings."""
+        yield from self._run(last, None, values)
+
+    def _run(
+        self, last: Session | None, prompt: str | None, values: tuple[object, ...]
+    ) -> Iterator[Update]:
+        """`prompt` None: go on from the last run's text."""
+        session = Session(earlier=last.text if last else None)
         try:
+            if prompt is None and (reason := self._why_not(last)):
+                raise ExplorerError(reason)
+            stop_session(last)
             settings = self._settings(prompt, values)
         except ExplorerError as error:
             session.phase, session.problem = "failed", str(error)
-            yield {page.session: session} | updates.status(page, session, self.engine)
+            yield {self.page.session: session} | self._standing(session)
             return
         self._sessions[session.key] = session
         session.phase, session.ticket = "waiting", self.engine.enter()
         try:
-            yield self._started(session)
+            yield {self.page.session: session} | self._standing(session)
             yield from self._wait(session)
-            yield from self._race(session, prompt, settings)
+            begin = session.earlier if prompt is None else prompt
+            yield from self._race(session, begin, settings)
         finally:
             self.engine.leave(session.ticket)
         yield self._ended(session)
@@ -82,65 +94,55 @@ class Handlers:
         failed = self.engine.status.phase == "failed"
         return panels.header("no model" if failed else "loading …", [])
 
-    def _settings(self, prompt: str, values: tuple[object, ...]) -> DecodeSettings:
-        if not isinstance(prompt, str) or not prompt.strip():
-            raise ExplorerError("The prompt is empty: write something, or pick an example.")
+    def _settings(self, prompt: str | None, values: tuple[object, ...]) -> DecodeSettings:
         given = dict(zip(SettingsInputs.names(), values, strict=True))
         given["system_prompt"] = given["system_prompt"] or None
-        settings = decode_settings(**given)
-        self.limits.check(prompt, settings)
-        return settings
+        return checked_settings(prompt, given, self.limits, continues=prompt is None)
 
-    def _started(self, session: Session) -> Update:
-        page = self.page
-        return (
-            {page.session: session}
-            | updates.buttons(page, session)
-            | updates.status(page, session, self.engine)
+    def _standing(self, session: Session) -> Update:
+        """The buttons and the status line."""
+        return updates.buttons(self.page, session, self._why_not(session)) | updates.status(
+            self.page, session, self.engine
         )
+
+    def _why_not(self, session: Session | None) -> str | None:
+        """Why the tab's text cannot be continued, in a sentence; None where it can."""
+        if session is not None and session.live:
+            return "The run still goes on: wait for its end, or press Stop."
+        text, racer = session and session.text, self.engine.racer
+        if text is None or racer is None:
+            return NOTHING_YET
+        return text.obstacle(racer.context_length) or self.limits.obstacle(text)
 
     def _wait(self, session: Session) -> Iterator[Update]:
         """Until the model is loaded and this run's turn has come."""
         told = None
-        while not session.ticket.cancel.is_set():
-            if self.engine.status.phase == "failed":
-                session.phase, session.problem = "failed", self.engine.status.text
-                return
-            if self.engine.racer is not None and self.engine.ahead(session.ticket) == 0:
-                return
-            update = updates.status(self.page, session, self.engine)
-            if update != told:
-                told = update
-                yield update
-            time.sleep(POLL)
+        try:
+            for _ in until_turn(self.engine, session.ticket):
+                update = updates.status(self.page, session, self.engine)
+                if update != told:
+                    told = update
+                    yield update
+        except ExplorerError as error:
+            session.phase, session.problem = "failed", str(error)
 
-    def _race(self, session: Session, prompt: str, settings: DecodeSettings) -> Iterator[Update]:
+    def _race(
+        self, session: Session, begin: str | Continuation, settings: DecodeSettings
+    ) -> Iterator[Update]:
         if session.phase == "failed":
             return
         turns: Turns | None = None
         try:
             if not session.ticket.cancel.is_set():
-                turns = self.engine.race(session.ticket, prompt, self._at_hand(settings))
+                settings = at_hand(settings, self.engine.racer)
+                turns = self.engine.race(session.ticket, begin, settings)
                 yield from self._stream(session, turns)
             session.phase = "stopped" if session.ticket.cancel.is_set() else "done"
-        except ExplorerError as error:
-            session.phase, session.problem = "failed", str(error)
-        except Exception as error:  # a bug: the page must stay usable, and the log must say more
-            log.exception("a run failed")
-            session.phase = "failed"
-            session.problem = (
-                f"The run failed unexpectedly ({type(error).__name__}): try another prompt or "
-                "other settings; the app goes on."
-            )
+        except Exception as error:
+            session.phase, session.problem = "failed", sentence(error)
         finally:
             if turns is not None:
                 turns.close()
-
-    def _at_hand(self, settings: DecodeSettings) -> DecodeSettings:
-        """The default method gives way to the model's own; without heads both lanes are plain."""
-        if settings.method != DecodeSettings().method:
-            return settings
-        return settings.model_copy(update={"method": self.engine.racer.method})
 
     def _stream(self, session: Session, turns: Turns) -> Iterator[Update]:
         """The first events at once, then those of a short turn at a time."""
@@ -156,11 +158,10 @@ class Handlers:
             turn = TURN if session.ours else 0.0
 
     def _ended(self, session: Session) -> Update:
-        page = self.page
-        update = updates.buttons(page, session) | updates.status(page, session, self.engine)
+        update = self._standing(session)
         session.wire.end()
         if session.wire.packed:
-            update |= updates.explorer(page, session)
+            update |= updates.explorer(self.page, session)
         return update
 
 
@@ -168,16 +169,7 @@ def connect(engine: Engine, limits: Limits, demo: gr.Blocks) -> Page:
     """Build the page and wire its components to their handlers."""
     handlers = Handlers(engine, limits)
     page = handlers.page
-    gr.on(
-        [page.run.click, page.prompt.submit],
-        handlers.run,
-        [page.session, page.prompt, *page.settings.listed()],
-        [page.session, page.run, page.stop, page.status, page.explorer],
-        show_progress="hidden",
-        concurrency_limit=limits.waiting_runs,
-        trigger_mode="once",
-        api_visibility="private",
-    )
+    _connect_runs(handlers)
     page.stop.click(handlers.stop, page.session, None, **QUIET)
     page.settings_button.click(
         lambda shown: (not shown, gr.Column(visible=not shown)),
@@ -203,3 +195,18 @@ def connect(engine: Engine, limits: Limits, demo: gr.Blocks) -> Page:
         api_visibility="private",
     )
     return page
+
+
+def _connect_runs(handlers: Handlers) -> None:
+    page, settings = handlers.page, handlers.page.settings.listed()
+    run = {
+        "outputs": [page.session, *page.buttons(), page.status, page.explorer],
+        "show_progress": "hidden",
+        "concurrency_limit": handlers.limits.waiting_runs,
+        "concurrency_id": RUNS,
+        "trigger_mode": "once",
+        "api_visibility": "private",
+    }
+    asked = [page.session, page.prompt, *settings]
+    gr.on([page.run.click, page.prompt.submit], handlers.run, asked, **run)
+    page.go_on.click(handlers.go_on, [page.session, *settings], **run)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from explorer.config import MAX_NEW_TOKENS, MAX_PROMPT_CHARACTERS, DecodeSettings
 from explorer.errors import ExplorerError
+from explorer.tracing.continuation import Continuation
 
 TREES = (
     "auto",
@@ -23,17 +24,34 @@ LARGE_TREES = ("cartesian:4,3,2", "cartesian:6,3,2", "dynamic:32")
 
 @dataclass(frozen=True)
 class Limits:
-    """Upper bounds of one run. `free_tree`: a visitor may write a tree of their own."""
+    """Upper bounds of one run. `free_tree`: a visitor may write a tree of their own.
+
+    `attention_tokens`: of a text whose attention weights are computed.
+    `compared_prompts` and `compared_tokens` are those of a comparison, which runs every method.
+    """
 
     prompt_characters: int
     new_tokens: int
     free_tree: bool
     waiting_runs: int
+    attention_tokens: int = 2**20
+    continued_text: int | None = None  # tokens, the prompt included
+    compared_prompts: int = 200
+    compared_tokens: int = 512
 
     @property
     def trees(self) -> tuple[str, ...]:
         """The trees to choose from."""
         return (*TREES, *LARGE_TREES) if self.free_tree else TREES
+
+    def obstacle(self, text: Continuation) -> str | None:
+        """Why a text is not continued here, in a sentence; None where it is."""
+        if self.continued_text is None or len(text.ids) < self.continued_text:
+            return None
+        return (
+            f"There is no room to continue: the text has {len(text.ids):,} tokens, and up to "
+            f"{self.continued_text:,} are continued here."
+        )
 
     def check(self, prompt: str, settings: DecodeSettings) -> None:
         """Raise ExplorerError for a run that asks for too much."""
@@ -52,4 +70,13 @@ class Limits:
 
 
 PRIVATE = Limits(MAX_PROMPT_CHARACTERS, MAX_NEW_TOKENS, free_tree=True, waiting_runs=64)
-PUBLIC = Limits(4_000, 256, free_tree=False, waiting_runs=16)
+PUBLIC = Limits(
+    4_000,
+    256,
+    free_tree=False,
+    waiting_runs=16,
+    attention_tokens=1_024,
+    continued_text=2_048,
+    compared_prompts=6,
+    compared_tokens=96,
+)

@@ -13,6 +13,9 @@ from explorer.ui.limits import Limits
 from explorer.ui.session import stop_session
 from explorer.ui.settings import SettingsInputs, settings_inputs
 from explorer.ui.step_explorer import step_explorer
+from explorer.ui.theme import ASSETS
+
+NOTHING_YET = "There is nothing to continue yet: press Run first."
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,8 @@ class Page:
     prompt: gr.Textbox
     run: gr.Button
     stop: gr.Button
+    go_on: gr.Button
+    why_not: gr.HTML
     examples: list[gr.Button]
     settings: SettingsInputs
     settings_button: gr.Button
@@ -33,9 +38,15 @@ class Page:
     status: gr.HTML
     explorer: gr.HTML
 
+    def buttons(self) -> list[gr.components.Component]:
+        """What changes when a run begins or ends."""
+        return [self.run, self.stop, self.go_on, self.why_not]
 
-def build_page(limits: Limits, missed: Callable[[str, int], str]) -> Page:
-    """Lay out the page inside the current gr.Blocks. `missed`: see step_explorer."""
+
+def build_page(
+    limits: Limits, missed: Callable[[str, int], str], attention: Callable[[str], str]
+) -> Page:
+    """Lay out the page inside the current gr.Blocks. `missed`, `attention`: see step_explorer."""
     parts: dict[str, object] = {
         "session": gr.State(None, delete_callback=stop_session),
         "loading": gr.Timer(0.5),
@@ -45,7 +56,7 @@ def build_page(limits: Limits, missed: Callable[[str, int], str]) -> Page:
     parts |= _toolbar()
     with gr.Column(visible=False, elem_id="mx-settings") as settings_panel:
         parts |= {"settings": settings_inputs(limits), "settings_panel": settings_panel}
-    parts["explorer"] = step_explorer(missed, elem_id="mx-explorer")
+    parts["explorer"] = step_explorer(missed, attention, elem_id="mx-explorer")
     return Page(**parts)
 
 
@@ -69,7 +80,20 @@ def _prompt_row() -> dict[str, object]:
         with gr.Row(elem_id="mx-buttons"):
             run = gr.Button("Run", variant="primary", elem_id="mx-run")
             stop = gr.Button("Stop", elem_id="mx-stop", interactive=False)
-    return {"prompt": prompt, "run": run, "stop": stop}
+            go_on = gr.Button("Continue", elem_id="mx-continue", interactive=False)
+            why_not = _title_of_continue()
+    return {"prompt": prompt, "run": run, "stop": stop, "go_on": go_on, "why_not": why_not}
+
+
+def _title_of_continue() -> gr.HTML:
+    """Its value becomes the title of the button: a Gradio button takes none."""
+    return gr.HTML(
+        NOTHING_YET,
+        html_template="",
+        js_on_load=(ASSETS / "ui" / "continue.js").read_text(encoding="utf-8"),
+        apply_default_css=False,
+        elem_id="mx-why-not",
+    )
 
 
 def _toolbar() -> dict[str, object]:

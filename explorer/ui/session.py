@@ -6,7 +6,9 @@ import secrets
 from dataclasses import dataclass, field
 from typing import Literal
 
+from explorer.tracing.continuation import Continuation
 from explorer.tracing.events import Event, PlainRecorded, RunStarted, StepRecorded
+from explorer.tracing.schema import Header
 from explorer.ui.engine import Ticket
 from explorer.ui.wire import Wire
 
@@ -18,7 +20,8 @@ class Session:
     """The run of one tab; the tab itself holds the trace and decides what to look at.
 
     Compared by identity: it grows while handlers look at it. `key` names the run towards the
-    browser, and nobody else can guess it. `ours` and `theirs` are the tokens of both lanes.
+    browser, and nobody else can guess it. `ours` and `theirs` are the tokens of both lanes;
+    `earlier` is the tab's text before this run.
     """
 
     key: str = field(default_factory=lambda: secrets.token_urlsafe(12))
@@ -26,15 +29,26 @@ class Session:
     ticket: Ticket | None = None
     phase: Phase = "empty"
     problem: str = ""
+    header: Header | None = None
     ours: list[int] = field(default_factory=list)
     theirs: list[int] = field(default_factory=list)
-    sampling: bool = False
+    earlier: Continuation | None = None
     _sent: int = 0
 
     @property
     def live(self) -> bool:
         """Whether the run still goes on or waits for its turn."""
         return self.phase in ("waiting", "running")
+
+    @property
+    def sampling(self) -> bool:
+        """Whether tokens are drawn, so that the lanes may differ."""
+        return self.header is not None and self.header.settings.temperature > 0
+
+    @property
+    def text(self) -> Continuation | None:
+        """The text that the tab holds, to go on from; None before there is one."""
+        return self.earlier if self.header is None else Continuation(self.header, self.ours)
 
     def add(self, event: Event) -> None:
         """Take in the next event of the run."""
@@ -44,7 +58,7 @@ class Session:
         elif isinstance(event, PlainRecorded):
             self.theirs.append(event.token.token_id)
         elif isinstance(event, RunStarted):
-            self.sampling = event.header.settings.temperature > 0
+            self.header = event.header
 
     def message(self) -> str:
         """What the browser has not been sent yet."""

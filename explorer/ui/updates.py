@@ -14,6 +14,7 @@ from explorer.ui.session import Session
 
 Update = dict[Any, Any]
 READY = "Ready. Write a prompt or pick an example, then press Run."
+GO_ON = "Go on from where the text of your last run stops, with the present settings"
 BY_ITSELF = "Your run starts by itself when the model is ready."
 
 
@@ -22,11 +23,13 @@ def status(page: Page, session: Session, engine: Engine) -> Update:
     return {page.status: _status_html(session, engine)}
 
 
-def buttons(page: Page, session: Session) -> Update:
-    """Run while nothing runs, Stop while something does."""
+def buttons(page: Page, session: Session, why_not: str | None) -> Update:
+    """Run while nothing runs, Stop while something does, Continue where there is no `why_not`."""
     return {
         page.run: gr.Button(interactive=not session.live),
         page.stop: gr.Button(interactive=session.live),
+        page.go_on: gr.Button(interactive=why_not is None),
+        page.why_not: why_not or GO_ON,
     }
 
 

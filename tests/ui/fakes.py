@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from explorer.config import DecodeSettings
 from explorer.errors import ExplorerError
+from explorer.tracing.continuation import Continuation
 from explorer.tracing.events import (
     Event,
     PlainRecorded,
@@ -104,10 +105,14 @@ class Vocabulary:
 
 
 class FakeExplorer:
-    """Decodes `text`, or the prompt itself if that is hostile; a step waits `pace` seconds."""
+    """Decodes `text`, or the prompt itself if that is hostile; a step waits `pace` seconds.
+
+    The last token ends the text, unless the prompt asks for something endless.
+    """
 
     description = "SmolLM2-135M · int4 · CPU"
     method = "medusa"
+    context_length = 2_000
     notes = ("Runs on 2 threads.", "int4 is the fastest backend on this machine.")
 
     def __init__(self, text: str = TEXT, pace: float = 0.0, shapes: Sequence[int] = (1, 2, 3, 1)):
@@ -115,10 +120,36 @@ class FakeExplorer:
         self.closed = 0
         self.lock = threading.Lock()
 
-    def race(
+    def decode(
         self, prompt: str, settings: DecodeSettings, cancel: threading.Event | None = None
     ) -> Iterator[Event]:
+        """The speculative lane alone."""
+        for event in self.race(prompt, settings, cancel):
+            if not isinstance(event, PlainStarted | PlainRecorded):
+                yield event
+
+    def compare(
+        self,
+        prompt: str,
+        settings: DecodeSettings,
+        methods: Sequence[str],
+        cancel: threading.Event | None = None,
+    ) -> Iterator[tuple[str, Event]]:
+        """One method after the other, plain with bare roots."""
+        for method in methods:
+            lane = FakeExplorer(self.text, self.pace, (0,) if method == "plain" else self.shapes)
+            asked = settings.model_copy(update={"method": method})
+            yield from ((method, event) for event in lane.decode(prompt, asked, cancel))
+
+    def race(
+        self,
+        prompt: str | Continuation,
+        settings: DecodeSettings,
+        cancel: threading.Event | None = None,
+    ) -> Iterator[Event]:
         """Both lanes, a step of each in turn."""
+        before = prompt if isinstance(prompt, Continuation) else None
+        prompt = before.header.prompt if before else prompt
         if "explode" in prompt:
             raise RuntimeError("a bug")
         if "refuse" in prompt:
@@ -129,7 +160,7 @@ class FakeExplorer:
         pace = {"quick": 0.0, "slow": 4 * self.pace}.get(prompt, self.pace)
         with self.lock:
             try:
-                yield from _script(text, pace, shapes, prompt, settings, cancel)
+                yield from _script(text, pace, shapes, prompt, settings, cancel, before)
             finally:
                 self.closed += 1
 
@@ -148,14 +179,21 @@ def _script(
     prompt: str,
     settings: DecodeSettings,
     cancel: threading.Event | None,
+    before: Continuation | None,
 ) -> Iterator[Event]:
     words, rng = Vocabulary(), random.Random(settings.seed)
-    target = words.tokens(text)[: settings.max_new_tokens - 1]
+    target = words.tokens(text)[before.continued_tokens if before else 0 :]
+    target = target[: settings.max_new_tokens]
     eos = words.add(Piece(text=EOS))
-    target.append(eos)
+    if "endless" not in prompt:
+        target = [*target[: settings.max_new_tokens - 1], eos]
     for other in OTHERS:
         words.add(Piece(text=other))
-    yield RunStarted(header=_header(prompt, settings, eos, words, rng), pieces=words.pieces)
+    header = _header(prompt, settings, eos, words, rng)
+    if before:
+        ids = {"prompt_ids": before.ids, "continued_tokens": before.continued_tokens}
+        header = header.model_copy(update=ids)
+    yield RunStarted(header=header, pieces=words.pieces)
     yield PlainStarted(prefill_ms=21.0)
     at, index, plain = 0, 0, 0
     while at < len(target) or plain < len(target):

@@ -1,0 +1,124 @@
+"""Continue: a tab's next run goes on from where the text of its last one stopped."""
+
+from dataclasses import replace
+
+import pytest
+
+from explorer.tracing.continuation import Continuation
+from explorer.ui.limits import PRIVATE, PUBLIC
+from explorer.ui.updates import GO_ON
+from tests.ui.fakes import FakeExplorer
+from tests.ui.test_handlers import finished, handlers_of, messages, values
+
+ENDLESS = "an endless text"
+
+
+class Watching(FakeExplorer):
+    """Remembers what it was asked to begin with."""
+
+    def race(self, prompt, settings, cancel=None):
+        self.begun = (prompt, settings)
+        return super().race(prompt, settings, cancel)
+
+
+def continued(handlers, session, **changes):
+    sent = list(handlers.go_on(session, *values(**changes)))
+    return sent[0][handlers.page.session], sent
+
+
+def why_not(handlers, sent) -> str | None:
+    """What the button says; None where it can be pressed."""
+    last = sent[-1]
+    told = last[handlers.page.why_not]
+    assert (told == GO_ON) == last[handlers.page.go_on].interactive
+    return None if told == GO_ON else told
+
+
+def test_a_run_goes_on_with_the_tokens_so_far_and_the_present_settings():
+    racer = Watching()
+    handlers = handlers_of(racer)
+    first, sent = finished(handlers, ENDLESS, max_new_tokens=20)
+    assert why_not(handlers, sent) is None
+    second, sent = continued(handlers, first, max_new_tokens=12, method="hydra", tree="chain:2")
+    begun, settings = racer.begun
+    assert begun == Continuation(first.header, first.ours)
+    assert (settings.method, settings.tree) == ("hydra", "chain:2")
+    assert second.header.continued_tokens == 20
+    assert second.key != first.key
+    header = messages(handlers, sent)[0]["events"][0][1]
+    assert header["prompt_ids"] == [1, 2, 3, *first.ours]
+    assert header["continued_tokens"] == 20
+    third, _ = continued(handlers, second, max_new_tokens=4)
+    assert third.header.continued_tokens == 32
+    whole, _ = finished(handlers, ENDLESS, max_new_tokens=36)
+    assert first.ours + second.ours + third.ours == whole.ours
+
+
+def test_a_stopped_run_goes_on():
+    handlers = handlers_of(FakeExplorer(pace=0.02))
+    run = handlers.run(None, ENDLESS, *values(max_new_tokens=1000))
+    session = next(run)[handlers.page.session]
+    while not session.ours:
+        next(run)
+    handlers.stop(session)
+    assert why_not(handlers, list(run)) is None
+    assert continued(handlers, session, max_new_tokens=5)[0].phase == "done"
+
+
+@pytest.mark.parametrize(
+    ("limits", "context", "prompt", "told"),
+    [
+        (PRIVATE, 2_000, "hi", "model has ended its text"),
+        (PRIVATE, 43, ENDLESS, "the text has 43 tokens, and the model reads 43 in all"),
+        (replace(PUBLIC, continued_text=30), 9_000, ENDLESS, "up to 30 are continued here"),
+    ],
+)
+def test_the_button_says_why_nothing_can_follow(monkeypatch, limits, context, prompt, told):
+    racer = FakeExplorer()
+    racer.context_length = context
+    handlers = handlers_of(racer, limits)
+    session, sent = finished(handlers, prompt)
+    assert told in why_not(handlers, sent)
+    # Nor does a page that asks all the same get more.
+    again, sent = continued(handlers, session)
+    assert again.phase == "failed"
+    assert told in sent[-1][handlers.page.status]
+
+
+def test_before_the_first_run_and_while_one_goes_on_there_is_nothing_to_continue():
+    handlers = handlers_of(FakeExplorer(pace=0.01))
+    session, sent = continued(handlers, None)
+    assert "press Run first" in why_not(handlers, sent)
+    assert session.phase == "failed"
+    run = handlers.run(None, ENDLESS, *values())
+    live = (first := next(run))[handlers.page.session]
+    assert "still goes on" in why_not(handlers, [first])
+    continued(handlers, live)
+    assert not live.ticket.cancel.is_set()  # and the run was left alone
+    run.close()
+
+
+def test_a_bad_setting_does_not_cost_the_text():
+    handlers = handlers_of(limits=PUBLIC)
+    first, _ = finished(handlers, ENDLESS)
+    for again, sent in (
+        continued(handlers, first, max_new_tokens=9_999),
+        finished_after(handlers, first, ""),
+    ):
+        assert again.phase == "failed"
+        assert why_not(handlers, sent) is None
+        assert continued(handlers, again)[0].header.continued_tokens == 40
+
+
+def finished_after(handlers, last, prompt):
+    sent = list(handlers.run(last, prompt, *values()))
+    return sent[0][handlers.page.session], sent
+
+
+def test_a_new_run_starts_afresh():
+    racer = Watching()
+    handlers = handlers_of(racer)
+    first, _ = finished(handlers, ENDLESS)
+    second, _ = finished_after(handlers, first, "hi")
+    assert racer.begun[0] == "hi"
+    assert second.header.continued_tokens == 0
