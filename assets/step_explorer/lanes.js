@@ -10,6 +10,7 @@ import { Assembler, readable } from "./text.js";
 
 const DEEPEST_LOOK = 4;
 const LONGEST = 2000; // characters of one token that are shown
+const MOST_BEFORE = 4096; // tokens of the continued reply that are shown
 const NAMES = { medusa: "Medusa", plain: "Plain again (no heads are loaded)" };
 
 export function lanesView(app) {
@@ -25,6 +26,7 @@ export function lanesView(app) {
   app.store.subscribe((any) => {
     if (any("trace")) [medusa, plain].forEach((lane) => lane.clear());
     if (any("trace", "grown")) {
+      [medusa, plain].forEach((lane) => lane.precede(app.trace));
       medusa.grow(app.trace, app.trace.tokens.map((token) => token.id), app.trace.tokens);
       plain.grow(app.trace, app.trace.plain.map((token) => token.token_id), null);
       heads(app, medusa, plain);
@@ -46,6 +48,7 @@ class Lane {
   elements = []; // per token the element that shows it
   #assembler = new Assembler();
   #open = null; // an element whose character is not complete yet
+  #before = null; // the reply that this run continues
   #now = [0, 0];
   #shown = Infinity;
 
@@ -59,9 +62,24 @@ class Lane {
     this.elements = [];
     this.#assembler = new Assembler();
     this.#open = null;
+    this.#before = null;
     this.#now = [0, 0];
     this.#shown = Infinity;
     replace(this.box);
+  }
+
+  /** Show the reply that the run goes on from, once the run has begun. */
+  precede(trace) {
+    const count = trace.header?.continued_tokens ?? 0;
+    if (this.#before || count === 0) return;
+    const shown = Math.min(count, MOST_BEFORE);
+    const texts = trace.header.prompt_ids
+      .slice(-shown)
+      .map((id) => this.#assembler.add(trace.piece(id)).text.slice(0, LONGEST));
+    const title = `continued: ${plural(count, "token")} written before this run`;
+    const text = (shown < count ? "… " : "") + readable(texts.join(""));
+    this.#before = this.box.appendChild(h("span", { class: "sx-before", title }, text));
+    this.box.scrollTop = this.box.scrollHeight;
   }
 
   grow(trace, ids, origins) {

@@ -1,8 +1,11 @@
 // Whether a record is a trace: the checks of explorer/tracing/schema.py that the views rely on.
 
+import { MOST_ATTENTION } from "./trace.js";
+
 const MAX_NODES = 513;
 const MAX_STEPS = 16_384;
 const MAX_TOP = 16;
+const MAX_SLOTS = 128;
 const VERDICTS = new Set(["root", "accepted", "rejected", "pruned"]);
 
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
@@ -20,7 +23,8 @@ export function firstFault(record) {
     piecesFault(record.pieces) ??
     treesFault(record.trees) ??
     stepsFault(record.steps, record.trees) ??
-    plainFault(record)
+    plainFault(record) ??
+    attentionFault(record)
   );
 }
 
@@ -30,6 +34,8 @@ function headerFault(header) {
   const wrong = texts.find((name) => !isText(header[name]));
   if (wrong) return `header.${wrong}`;
   if (!listOf(header.prompt_ids, isCount)) return "header.prompt_ids";
+  const continued = header.continued_tokens ?? 0;
+  if (!isCount(continued) || continued > header.prompt_ids.length) return "header.continued_tokens";
   if (!listOf(header.eos_ids, isCount)) return "header.eos_ids";
   const { settings } = header;
   if (!isObject(settings) || !isText(settings.method) || !isText(settings.tree)) {
@@ -114,6 +120,21 @@ function plainFault({ plain = [] }) {
   const fits = (token) =>
     isObject(token) && isCount(token.token_id) && isShare(token.prob) && isTime(token.milliseconds);
   return listOf(plain, fits, MAX_STEPS) ? null : "plain";
+}
+
+function attentionFault({ attention = [], steps, trees }) {
+  if (!Array.isArray(attention) || attention.length > MOST_ATTENTION) return "attention";
+  const at = attention.findIndex((head) => !isObject(head) || !fitsStep(head, steps[head.step], trees));
+  return at < 0 ? null : `attention.${at}`;
+}
+
+/** Whether a head's weights are as many as its step's rows need; see explorer/tracing/attention.py. */
+function fitsStep({ layer, head, layers, heads, slots, weights }, step, trees) {
+  if (!step || ![layer, head, layers, heads].every(isCount) || layer >= layers || head >= heads) return false;
+  const isSlot = (slot, i) => isCount(slot) && slot < step.context_length && (i === 0 ? slot === 0 : slot > slots[i - 1]);
+  if (!listOf(slots, isSlot, MAX_SLOTS) || slots.length === 0) return false;
+  const values = [[], ...trees[step.tree].paths].reduce((sum, path) => sum + 2 + slots.length + path.length, 0);
+  return isText(weights) && weights.length === 4 * Math.ceil((2 * values) / 3) && /^[A-Za-z0-9+/]*={0,2}$/.test(weights);
 }
 
 const isTop = (top) =>
