@@ -5,7 +5,9 @@ import { plural, ratio } from "../step_explorer/numbers.js";
 import { Picture } from "../step_explorer/picture.js";
 import { badge, mark } from "./methods.js";
 
-const [LINE, GAP, TOP, BOTTOM, LEFT, RIGHT] = [13, 12, 8, 20, 92, 12];
+const [LINE, GAP, TOP, LEFT, RIGHT] = [10.5, 12, 20, 92, 14];
+const LEAST = 5 * LINE; // height of a category's lines
+const MARGIN = 0.12; // of the scale beyond the outermost dots
 
 export function categoriesView(page) {
   const picture = new Picture("categories", "Speedup by category", "", draw, { zooms: false });
@@ -16,7 +18,7 @@ export function categoriesView(page) {
   function draw() {
     const rows = rowsOf(page);
     picture.note.textContent = rows.length ? "geometric means over prompts; whiskers: 95 % intervals" : "appears with the first prompt";
-    return rows.length ? chart(rows, picture.size.width) : empty();
+    return chart(rows, picture.size.width);
   }
 
   function update() {
@@ -38,45 +40,57 @@ function rowsOf(page) {
   return [...found].filter(([, some]) => some.length);
 }
 
-export const empty = () => s("svg", { viewBox: "0 0 10 10", width: 10, height: 10, "aria-hidden": "true" });
-
 function chart(rows, width) {
-  const lines = rows.reduce((sum, [, some]) => sum + some.length, 0);
-  const height = TOP + lines * LINE + rows.length * GAP + BOTTOM;
-  const ends = rows.flatMap(([, some]) => some.flatMap(([, { speedup, spread }]) => [speedup - (spread ?? 0), speedup + (spread ?? 0)]));
-  const [low, high] = [Math.min(0.9, ...ends.map((end) => Math.max(0, end))), Math.max(1.2, ...ends.map((end) => Math.min(end, 4)))];
-  const x = (value) => LEFT + ((width - LEFT - RIGHT) * (Math.max(low, Math.min(high, value)) - low)) / (high - low);
+  const blocks = rows.map(([, some]) => Math.max(LEAST, some.length * LINE) + GAP);
+  const height = Math.max(TOP + blocks.reduce((sum, block) => sum + block, 0), 330);
+  const scale = scaleOf(rows, width);
   const svg = s("svg", { class: "cx-svg", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": spoken(rows) });
-  svg.append(...axis(x, low, high, height));
+  svg.append(...axis(scale, height));
   let y = TOP;
-  for (const [category, some] of rows) {
-    svg.append(s("path", { class: "cx-rule", d: `M0 ${y - 2}H${width}` }),
-      s("text", { class: "cx-category", x: 2, y: y + 12 }, short(category)),
-      s("text", { class: "cx-quiet", x: 2, y: y + 26 }, plural(some[0][1].prompts, "prompt")));
-    for (const [method, { speedup, spread }] of some) {
-      y += LINE;
-      const title = s("title", {}, `${category}, ${method}: ${ratio(speedup)}×${spread === null ? "" : ` ± ${ratio(spread)}`}`);
-      const whisker = spread === null ? null : s("path", { class: `cx-whisker is-${method}`, d: `M${x(speedup - spread)} ${y - 3}H${x(speedup + spread)}` });
-      svg.append(s("g", {}, title, whisker, mark(method, x(speedup), y - 3)));
-    }
-    y += GAP;
-  }
+  rows.forEach((row, i) => {
+    svg.append(...category(row, scale, y, width));
+    y += blocks[i];
+  });
   return svg;
 }
 
-function axis(x, low, high, height) {
-  const bottom = height - BOTTOM + 4;
+/** From the dots: intervals that reach further are cut off at the edges. */
+function scaleOf(rows, width) {
+  const dots = rows.flatMap(([, some]) => some.map(([, { speedup }]) => speedup));
+  const [least, most] = [Math.min(0.9, ...dots), Math.max(1.3, ...dots)];
+  const [low, high] = [least - MARGIN * (most - least), most + MARGIN * (most - least)];
+  const inside = (value) => Math.max(low, Math.min(high, value));
+  return { low, high, x: (value) => LEFT + ((width - LEFT - RIGHT) * (inside(value) - low)) / (high - low) };
+}
+
+function category([name, some], { x }, top, width) {
+  const parts = [
+    s("path", { class: "cx-rule", d: `M0 ${top}H${width}` }),
+    s("text", { class: "cx-category", x: 2, y: top + 15 }, short(name)),
+    s("text", { class: "cx-quiet", x: 2, y: top + 29 }, plural(some[0][1].prompts, "prompt")),
+  ];
+  some.forEach(([method, { speedup, spread }], i) => {
+    const y = top + GAP / 2 + LINE * (i + 0.5);
+    const title = s("title", {}, `${name}, ${method}: ${ratio(speedup)}×${spread === null ? "" : ` ± ${ratio(spread)}`}`);
+    const whisker = spread === null ? null : s("path", { class: `cx-whisker is-${method}`, d: `M${x(speedup - spread)} ${y}H${x(speedup + spread)}` });
+    parts.push(s("g", {}, title, whisker, mark(method, x(speedup), y)));
+  });
+  return parts;
+}
+
+function axis({ low, high, x }, height) {
   const step = high - low > 1.5 ? 0.5 : high - low > 0.7 ? 0.2 : 0.1;
   const ticks = [];
   for (let tick = Math.ceil(low / step) * step; tick <= high + 1e-9; tick += step) ticks.push(Number(tick.toFixed(2)));
+  const apart = ticks.filter((tick) => tick === 1 || Math.abs(x(tick) - x(1)) > 52); // "1× = plain" is wide
   return [
-    ...ticks.map((tick) => s("path", { class: "cx-gridline", d: `M${x(tick)} ${TOP}V${bottom}` })),
-    s("path", { class: "cx-even", d: `M${x(1)} ${TOP - 4}V${bottom}` }),
-    ...ticks.map((tick) => s("text", { class: "cx-tick", x: x(tick), y: height - 3 }, tick === 1 ? "1× = plain" : `${tick}×`)),
+    ...ticks.map((tick) => s("path", { class: "cx-gridline", d: `M${x(tick)} ${TOP}V${height}` })),
+    s("path", { class: "cx-even", d: `M${x(1)} ${TOP - 4}V${height}` }),
+    ...apart.map((tick) => s("text", { class: "cx-tick", x: x(tick), y: TOP - 7 }, tick === 1 ? "1× = plain" : `${tick}×`)),
   ];
 }
 
 const short = (text) => (text.length > 13 ? `${text.slice(0, 12)}…` : text || "(none)");
 
-const spoken = (rows) =>
+const spoken = (rows) => rows.length === 0 ? "Speedup by category: nothing measured yet" :
   `Speedup by category. ${rows.map(([category, some]) => `${category}: ${some.map(([method, { speedup }]) => `${method} ${ratio(speedup)}`).join(", ")}`).join("; ")}`;

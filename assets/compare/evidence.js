@@ -3,10 +3,11 @@
 import { card } from "../step_explorer/card.js";
 import { button, h, replace } from "../step_explorer/dom.js";
 import { plural, rate, ratio } from "../step_explorer/numbers.js";
-import { visibleText } from "../step_explorer/text.js";
+import { readable } from "../step_explorer/text.js";
 import { badge } from "./methods.js";
 
 const LONGEST = 110; // characters shown of a prompt
+const [FIRST, EACH] = [220, 150]; // pixels, at least, of the prompt's column and of a method's
 const AUDIT = "python -m explorer audit --prompts FILE.jsonl --method";
 
 export function evidenceView(page) {
@@ -15,7 +16,9 @@ export function evidenceView(page) {
   const told = h("p", { class: "cx-note" });
   const head = h("tr", {});
   const body = h("tbody", {});
-  const table = h("table", { class: "cx-table cx-evidence" }, h("caption", { class: "sx-unseen" }, "Per prompt and method: whether the token ids equal plain's"), h("thead", {}, head), body);
+  const columns = h("colgroup", {});
+  const table = h("table", { class: "cx-table cx-evidence" }, 
+    h("caption", { class: "sx-unseen" }, "Per prompt and method: whether the token ids equal plain's"), columns, h("thead", {}, head), body);
   const scroll = h("div", { class: "cx-scroll cx-tall", tabindex: 0, role: "region", "aria-label": "Evidence, prompt by prompt" }, table);
   element.append(told, scroll);
 
@@ -30,6 +33,8 @@ export function evidenceView(page) {
     all.disabled = page.lit.method === null;
     note.textContent = races.length ? "token ids compared in this run" : "appears with the first prompt";
     told.textContent = races.length ? summary(races.filter((race) => methods.includes(race.method)), report, methods) : "";
+    replace(columns, h("col", { class: "cx-first" }), ...methods.map(() => h("col", {})));
+    table.style.minWidth = `${FIRST + EACH * methods.length}px`;
     replace(head, h("th", { scope: "col" }, "prompt"), ...methods.map((name) => h("th", { scope: "col" }, h("span", { class: "cx-name" }, badge(name), name))));
     const done = new Map();
     for (const race of races) done.set(race.number, [...(done.get(race.number) ?? []), race]);
@@ -44,7 +49,7 @@ export function evidenceView(page) {
 }
 
 function row(record, races) {
-  const prompt = visibleText(record?.prompt ?? "");
+  const prompt = readable(record?.prompt ?? "").replaceAll("\n", " ↵ ");
   const short = prompt.length > LONGEST ? `${prompt.slice(0, LONGEST - 1)}…` : prompt;
   return h("tr", {}, h("th", { scope: "row", title: prompt.slice(0, 2000) }, h("b", {}, record?.id ?? ""), h("span", { class: "cx-prompt" }, short)),
     ...races.map((race) => (race ? verdict(race) : h("td", {}))));
@@ -53,8 +58,8 @@ function row(record, races) {
 function verdict(race) {
   const speeds = `${rate(race.tokens_per_second)} against ${rate(race.plain_tokens_per_second)} tokens/s, ${ratio(race.speedup)}×`;
   if (race.identical) {
-    const same = `${plural(race.tokens, "token")}, all the same`;
-    return h("td", { class: "cx-same", title: `${same}; ${speeds}` }, h("span", { "aria-hidden": "true" }, "= "), same);
+    const same = `all ${plural(race.tokens, "token")}`;
+    return h("td", { class: "cx-same", title: `${same} are plain's; ${speeds}` }, `= ${same}`);
   }
   const { position, plain_text: plain, method_text: ours, plain_token: expected, method_token: got, verdict: kind, explanation } = race.difference;
   const where = `≠ at token ${position}: ${named(plain, expected)} by plain, ${named(ours, got)} here`;

@@ -23,15 +23,18 @@ const COLUMNS = [
   ["S", "S = E / (1 + K·T_draft/T₁): takes the verify pass for as cheap as one row"],
   ["S′ with C(n)", "Chains: S′ = E / (C(K+1) + K·T_draft/T₁). Trees: S = τ / (C(n) + (T_heads + T_rest)/T₁)"],
   ["measured", "All steps together: tokens per step over the step's time in plain tokens. (The table's speedup is the mean over prompts.)"],
-  ["m·T > …", "As published: m·T_llm > k·T_draft + T_forward, with m accepted drafts"],
-  ["(m+1)·T > …", "Corrected: a step also emits the base model's own token, so m + 1"],
+  ["as published", "m·T_llm > k·T_draft + T_forward, with m accepted drafts"],
+  ["corrected", "A step also emits the base model's own token, so m + 1"],
 ];
+
+const WIDTHS = [13.5, 4.5, 4.5, 5, 5.5, 9, 8, 8.5, 7, 10, 10, 7, 7, 6]; // percent
 
 export function formulasView(page) {
   const { element, note } = card("formulas", "What the formulas predict", "");
   const body = h("tbody", {});
   const table = h("table", { class: "cx-table cx-formulas" },
     h("caption", { class: "sx-unseen" }, "Predictions beside measurements"),
+    h("colgroup", {}, ...WIDTHS.map((width) => h("col", { style: `width:${width}%` }))),
     h("thead", {},
       h("tr", {}, h("th", { rowspan: 2, scope: "col" }, "method"), ...GROUPS.map(([name, span, title]) => h("th", { colspan: span, scope: "colgroup", title }, name))),
       h("tr", {}, ...COLUMNS.map(([name, title]) => h("th", { scope: "col", title }, name)))), body);

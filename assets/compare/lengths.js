@@ -17,17 +17,17 @@ export function lengthsView(page) {
   function update() {
     const measured = page.chosen.some((name) => total(page.details(name)) > 0);
     note.textContent = measured ? "steps by the tokens that they gained, the root counted" : "appears with the first prompt";
-    replace(body, ...page.chosen.filter((name) => name !== "plain").map((name) => row(name, page.details(name))));
+    replace(body, ...page.chosen.filter((name) => name !== "plain").map((name) => row(name, page.details(name), page.comparison.report?.unavailable[name])));
   }
   return { element, update };
 }
 
 const total = (details) => Object.values(details?.emitted_per_step ?? {}).reduce((sum, n) => sum + n, 0);
 
-function row(name, details) {
+function row(name, details, reason) {
   const steps = total(details);
   const heading = h("span", { class: "cx-name" }, badge(name), name);
-  if (!steps) return h("div", { class: "cx-length" }, heading, h("small", {}, ""), h("div", { class: "cx-parts is-empty" }));
+  if (!steps) return h("div", { class: "cx-length" }, heading, h("small", {}, reason ? "not run" : ""), h("div", { class: "cx-parts is-empty" }));
   const counts = new Array(MOST).fill(0);
   let tokens = 0;
   for (const [gained, times] of Object.entries(details.emitted_per_step)) {

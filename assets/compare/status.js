@@ -1,7 +1,7 @@
 // One line on how the comparison stands, with a bar and the time that is left.
 
 import { h } from "../step_explorer/dom.js";
-import { plural } from "../step_explorer/numbers.js";
+import { plural, rate, ratio } from "../step_explorer/numbers.js";
 
 const EMPTY = "Choose methods and prompts, then press Compare. Every method races plain decoding on every prompt.";
 
@@ -30,7 +30,7 @@ function state({ phase, text, share, left, engine, report }) {
   if (phase === "waiting") return { ...quiet, kind: "waiting", words: text };
   if (phase === "failed") return { ...quiet, kind: "failed", words: text };
   if (phase === "stopped") return { ...quiet, kind: "done", words: stopped(report) };
-  if (phase === "done") return { ...quiet, kind: "done", words: `Done: ${report.sentence}` };
+  if (phase === "done") return { ...quiet, kind: "done", words: `Done. ${fastest(report)}` };
   if (engine.phase === "loading") {
     return { kind: "loading", words: `${engine.text} …`, share: engine.fraction, seconds: null };
   }
@@ -41,7 +41,20 @@ function state({ phase, text, share, left, engine, report }) {
 function stopped(report) {
   const done = report?.prompts ?? 0;
   if (done === 0) return "Cancelled before the first prompt was finished: nothing was measured.";
-  return `Cancelled: the figures are of the ${plural(done, "prompt")} that every method finished.`;
+  return `Cancelled: the figures are of the ${plural(done, "prompt")} that every method finished. ${fastest(report)}`;
+}
+
+/** The verdict: nothing is claimed that the interval does not bear. */
+function fastest({ methods, details, prompts }) {
+  const racing = Object.entries(details).map(([name, { spread }]) => ({ name, spread, ...methods[name] }));
+  const best = racing.sort((a, b) => b.speedup - a.speedup)[0];
+  const { name, speedup, spread } = best;
+  const speeds = `${rate(best.tokens_per_second)} against ${rate(details[name].plain_tokens_per_second)} tokens/s`;
+  const told = `${name}, at ${ratio(speedup)}×${spread === null ? "" : ` ± ${ratio(spread)}`} plain (${speeds})`;
+  if (speedup <= 1) return `No method beat plain decoding over ${plural(prompts, "prompt")}: closest was ${told}.`;
+  const unsure = spread === null || speedup - 1 < spread;
+  const doubt = unsure ? ", too little to tell from plain with so few prompts" : "";
+  return `Fastest over ${plural(prompts, "prompt")}: ${told}${doubt}.`;
 }
 
 function duration(seconds) {

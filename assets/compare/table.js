@@ -18,7 +18,8 @@ const COLUMNS = [
   ["lossless", "Whether the method promises plain decoding's own output. The link leads to what this run found."],
   ["as plain", "Prompts on which the method wrote plain decoding's very tokens, in this run."],
 ];
-const DEPTHS = 5;
+const WIDTHS = [13.5, 7, 6, 12.5, 8, 16.5, 17, 10, 9.5, 7]; // percent, so that nothing moves as figures come
+const DEPTHS = 4;
 
 export function tableView(page) {
   const { element, note } = card(
@@ -29,7 +30,8 @@ export function tableView(page) {
   );
   const body = h("tbody", {});
   const head = h("thead", {}, h("tr", {}, ...COLUMNS.map(([name, title]) => h("th", { scope: "col", title }, name))));
-  const table = h("table", { class: "cx-table" }, h("caption", { class: "sx-unseen" }, "Methods on the same prompts"), head, body);
+  const table = h("table", { class: "cx-table" }, h("caption", { class: "sx-unseen" }, "Methods on the same prompts"),
+    h("colgroup", {}, ...WIDTHS.map((width) => h("col", { style: `width:${width}%` }))), head, body);
   const memory = h("p", { class: "cx-note" });
   element.append(h("div", { class: "cx-scroll", tabindex: 0, role: "region", "aria-label": "Table of methods" }, table), memory);
 
@@ -69,11 +71,11 @@ function cells(page, name) {
   return [
     cell("is-number", rate(figures.tokens_per_second)),
     cell("is-number sx-soft", plain ? NONE : rate(details.plain_tokens_per_second)),
-    plain ? cell("is-number sx-soft", "1, the baseline") : speedup(figures.speedup, details.spread),
+    plain ? cell("is-number sx-soft", "1× baseline") : speedup(figures.speedup, details.spread),
     cell("is-number", ratio(figures.tokens_per_step)),
     cell("", ...(plain ? [NONE] : depths(details.acceptance))),
     cell("", shares(figures.shares)),
-    cell("is-number", ...megabytes(plain ? null : details.memory)),
+    cell("is-number", megabytes(page, name, details?.memory)),
     plain ? cell("sx-soft", "the baseline") : lossless(page, name, details),
     plain ? cell("sx-soft", NONE) : cell("is-number", `${details.identical_prompts} of ${page.comparison.report.prompts}`),
   ];
@@ -110,10 +112,11 @@ function shares(found) {
     h("small", {}, told));
 }
 
-function megabytes(memory) {
-  if (!memory) return [h("span", { class: "sx-soft" }, "0 MB")];
+function megabytes(page, name, memory) {
+  const nothing = page.setup.methods.find((method) => method.name === name)?.memory;
+  if (!memory?.share) return h("span", { class: "sx-soft", title: nothing }, name === "plain" ? "0 MB" : "≈ 0 MB");
   const title = `${memory.weights_bytes} bytes of weights and ${memory.cache_bytes} bytes of KV cache beside ${memory.base_bytes} bytes of the base model`;
-  return [h("span", { title }, `${memory.megabytes.toFixed(1)} MB`, h("small", {}, ` ${precise(memory.share)}`))];
+  return h("span", { title }, `${memory.megabytes.toFixed(1)} MB`, h("small", {}, ` ${precise(memory.share)}`));
 }
 
 const precise = (share) => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;

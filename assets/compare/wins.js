@@ -16,7 +16,7 @@ export function winsView(page) {
     const found = winners(page.comparison);
     note.textContent = found.length ? "the fastest method on each prompt" : "appears with the first prompt";
     replace(counts, ...tally(found));
-    replace(body, ...byCategory(found));
+    replace(body, ...(found.length ? byCategory(found) : [h("p", { class: "cx-empty" }, "Each prompt gets the mark of its fastest method; plain decoding's, where none is faster.")]));
   }
   return { element, update };
 }
