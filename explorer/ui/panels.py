@@ -7,17 +7,23 @@ from html import escape
 
 from explorer.tracing.text import encodable
 
+PAGES = {"Explore": "./", "Compare": "compare"}  # by their addresses, relative to any of them
 
-def header(description: str, notes: Sequence[str]) -> str:
-    """Name of the app, what runs, and calm notes about it."""
+
+def header(description: str, notes: Sequence[str], page: str = "Explore") -> str:
+    """Name of the app, its pages, what runs, and calm notes about it. `page` is the present one."""
     lines = "".join(f"<li>{escape(note)}</li>" for note in notes)
     more = (
         f'<details class="mx-notes"><summary>about this model</summary><ul>{lines}</ul></details>'
     )
     model = f"<span>{escape(description)}</span>{more if notes else ''}"
+    links = "".join(
+        f'<a href="{address}"{" aria-current=page" if name == page else ""}>{name}</a>'
+        for name, address in PAGES.items()
+    )
     return (
         '<div class="mx-header"><h1>Medusa Explorer</h1>'
-        '<p class="mx-tagline">See speculative decoding happen, step by step</p>'
+        f'<nav class="mx-pages" aria-label="Pages">{links}</nav>'
         f'<div class="mx-model">{model}</div></div>'
     )
 
