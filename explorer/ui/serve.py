@@ -11,8 +11,8 @@ from typing import get_args
 import gradio as gr
 
 from explorer.config import Backend, Device
-from explorer.errors import ExplorerError
-from explorer.ui.engine import Engine, Progress, Racer
+from explorer.ui.compare_handlers import connect_compare
+from explorer.ui.engine import Engine, Progress, Racer, RecordedOnlyError
 from explorer.ui.handlers import connect
 from explorer.ui.limits import PRIVATE, PUBLIC, Limits
 from explorer.ui.step_explorer import routes
@@ -63,6 +63,8 @@ def build_app(engine: Engine, limits: Limits) -> gr.Blocks:
         fill_width=True,
     ) as demo:
         connect(engine, limits, demo)
+    with demo.route("Compare", "/compare", show_in_navbar=False):
+        connect_compare(engine, limits, demo)
     demo.queue(default_concurrency_limit=16, max_size=4 * limits.waiting_runs, api_open=False)
     return demo
 
@@ -94,7 +96,7 @@ def serve(engine: Engine, limits: Limits, host: str | None, port: int | None) ->
 
 def replay(progress: Progress) -> Racer:
     """Loads nothing: the page then shows recorded runs."""
-    raise ExplorerError(REPLAY)
+    raise RecordedOnlyError(REPLAY)
 
 
 def loader(args: argparse.Namespace) -> Callable[[Progress], Racer]:

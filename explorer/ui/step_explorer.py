@@ -12,7 +12,8 @@ from starlette.types import Scope
 
 from explorer.ui.theme import ASSETS
 
-SERVED = ("step_explorer", "traces")  # folders of assets/ that the browser asks for
+# Folders of assets/ that the browser asks for, by the path that they are served at.
+SERVED = {"step_explorer": "step_explorer", "traces": "traces", "compare-files": "compare"}
 
 
 def step_explorer(missed: Callable[[str, int], str], **more: object) -> gr.HTML:
@@ -46,5 +47,5 @@ class _Fresh(StaticFiles):
 
 
 def routes() -> list[BaseRoute]:
-    """Where the app serves the component's own files."""
-    return [Mount(f"/{name}", _Fresh(directory=ASSETS / name)) for name in SERVED]
+    """Where the app serves the components' own files."""
+    return [Mount(f"/{path}", _Fresh(directory=ASSETS / folder)) for path, folder in SERVED.items()]
