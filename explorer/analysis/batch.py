@@ -140,7 +140,7 @@ def measure_batches(
     room = explorer.model.context_length - widths[-1]
     context_length = max(1, min(context_length, room))
     curves = _curves(explorer, sizes, widths, context_length, rounds, tell, cancel)
-    gains = _gains(decoded.texts, tree, widths[-1])
+    gains = _gains([text.rows for text in decoded.texts], tree, widths[-1])
     found = []
     for batch, curve in curves.items():
         costs = Costs(
@@ -232,7 +232,7 @@ def _report(
         device=str(model.device),
         method=method,
         context_length=sizes[0].cost_curve.context_length,
-        positions=sum(map(len, decoded.texts)),
+        positions=sum(len(text.rows) for text in decoded.texts),
         tree=[list(path) for path in tree.paths],
         rows=tree.n,
         tokens_per_step=tokens,

@@ -26,13 +26,15 @@ from explorer.analysis.calibration_file import (
 from explorer.analysis.cost_curve import WIDTHS, CostCurve, measure_cost_curve
 from explorer.analysis.joint_counts import (
     JointCounts,
+    RankedText,
     count_paths,
     rank_rows,
     replayed_tokens_per_step,
+    rows_near,
     visited_rows,
 )
 from explorer.analysis.rank_table import load_rank_table
-from explorer.analysis.tree_choice import Costs, choose
+from explorer.analysis.tree_choice import Costs, choose, with_context_trees
 from explorer.analysis.tree_search import greedy_order, product_success
 from explorer.config import DecodeSettings, decode_settings
 from explorer.errors import ExplorerError
@@ -50,6 +52,7 @@ QUICK_CURVES = {128: (2, 3, 4, 6, 8, 12, 16, 32, 64), 640: (2, 4, 8, 16)}  # con
 QUICK_ROUNDS = 5
 QUICK_REST_MS = 0.5  # draft, accept and commit, until a run has measured them
 SEARCH_ROUNDS = 3
+LEAST_POSITIONS = 1000  # near a context length: with fewer, all texts speak for it
 MOST_NODES = 127  # of a tree; the widest measured pass is one row more
 GUESSED_FIRST = (0.5, 0.34, 0.26, 0.2, 0.16)  # top-1 of heads 1, 2, … that nobody has measured
 GUESSED_DECAY = 0.35  # from one rank to the next
@@ -60,11 +63,11 @@ Progress = Callable[[str, float | None], None]
 class Decoded:
     """Greedy replies with heads: which predictions were right, and what the steps' parts took.
 
-    `texts` are rank rows, [positions, heads] a reply; times are medians over steps, in
-    milliseconds: of the heads, and of draft, accept and commit together.
+    Times are medians over steps, in milliseconds: of the heads, and of draft, accept and commit
+    together.
     """
 
-    texts: list[np.ndarray]
+    texts: list[RankedText]
     heads_ms: float
     rest_ms: float
 
@@ -148,8 +151,8 @@ def auto_calibration(
     )
     table, count = load_rank_table(heads_folder) if heads_folder else None, heads.config.num_heads
     fits = table is not None and (table.heads, table.num_heads) == (key.heads, count)
-    if fits and any(map(len, table.texts)):
-        calibration = _by_texts(key, costs, table.rows(), "rank table")
+    if fits and any(table.texts):
+        calibration = _by_texts(key, costs, table.ranked(), "rank table")
     else:
         calibration = _by_guess(key, costs, count)
     with contextlib.suppress(ExplorerError):  # then it is measured again next time
@@ -157,7 +160,21 @@ def auto_calibration(
     return calibration
 
 
-def _by_texts(key: Key, costs: Costs, texts: list[np.ndarray], basis: Basis) -> Calibration:
+def _by_texts(key: Key, costs: Costs, texts: Sequence[RankedText], basis: Basis) -> Calibration:
+    """The best tree by what the heads got right in texts, and at each context by those so long."""
+    contexts = [curve.context_length for curve in costs.curves]
+
+    def search(costs: Costs, context: int | None) -> Calibration:
+        rows = [text.rows for text in texts]
+        if context is not None:
+            near = rows_near(texts, context, contexts)
+            rows = near if sum(map(len, near)) >= LEAST_POSITIONS else rows
+        return _by_rows(key, costs, rows, basis)
+
+    return with_context_trees(costs, search)
+
+
+def _by_rows(key: Key, costs: Costs, texts: list[np.ndarray], basis: Basis) -> Calibration:
     """The best tree by the rank rows of texts, each [positions, heads].
 
     A tree's steps do not start at all positions alike, but behind what the last one accepted. So
@@ -189,7 +206,9 @@ def _by_texts(key: Key, costs: Costs, texts: list[np.ndarray], basis: Basis) -> 
 def _by_guess(key: Key, costs: Costs, heads: int) -> Calibration:
     accuracy = guessed_accuracy(heads)
     order = greedy_order(product_success(accuracy), MOST_NODES, heads, len(accuracy[0]))
-    return choose(key, order, costs, accuracy, basis="guess")
+    return with_context_trees(
+        costs, lambda costs, context: choose(key, order, costs, accuracy, basis="guess")
+    )
 
 
 def guessed_accuracy(num_heads: int) -> list[list[float]]:
@@ -246,9 +265,9 @@ def decode_texts(
         if cancel is not None and cancel.is_set():
             break
         trace = builder.trace()
-        texts.append(rank_rows(trace))
+        texts.append(RankedText(rank_rows(trace), len(trace.header.prompt_ids) - 1))
         steps.extend(step for step in trace.steps if step.base_top)
-    if not steps or not any(map(len, texts)):
+    if not steps or not any(len(text.rows) for text in texts):
         raise ExplorerError(
             "The replies are too short to calibrate on: give more prompts, or more new tokens."
         )

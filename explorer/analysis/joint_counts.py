@@ -41,6 +41,32 @@ class JointCounts:
         return 1.0 + sum(map(self.success, paths))
 
 
+@dataclass(frozen=True)
+class RankedText:
+    """The rank rows of one text, [positions, heads], and how many tokens stand before the first."""
+
+    rows: np.ndarray
+    before: int
+
+
+def rows_near(
+    texts: Iterable[RankedText], context: int, contexts: Sequence[int]
+) -> list[np.ndarray]:
+    """The part of every text that has `context` for the nearest, in proportion, of `contexts`.
+
+    How often heads are right depends on how much they have read.
+    """
+    ordered = sorted({*contexts, context})
+    at = ordered.index(context)
+    low = np.sqrt(ordered[at - 1] * context) if at else 0
+    high = np.sqrt(ordered[at + 1] * context) if at + 1 < len(ordered) else np.inf
+    parts = []
+    for text in texts:
+        length = text.before + np.arange(len(text.rows))
+        parts.append(text.rows[(low <= length) & (length < high)])
+    return [part for part in parts if len(part)]
+
+
 def rank_rows(trace: Trace) -> np.ndarray:
     """The rank of the true token at every recorded position: [positions, heads], MISS if beyond.
 

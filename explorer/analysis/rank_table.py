@@ -10,22 +10,21 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import torch
 from pydantic import BaseModel as Schema
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from explorer.analysis.calibration_file import heads_hash
-from explorer.analysis.joint_counts import MISS, JointCounts, count_paths
+from explorer.analysis.joint_counts import MISS, JointCounts, RankedText, count_paths
 from explorer.errors import ExplorerError
 from explorer.tracing.schema import MAX_HEADS, TOP_HEADS
 
 if TYPE_CHECKING:
-    from explorer.models.base import BaseModel
     from explorer.models.heads import MedusaHeads
 
 FILE_NAME = "rank_table.json.gz"
@@ -37,8 +36,9 @@ BLOCK = 256  # positions whose head predictions are held in memory at once
 class RankTable(Schema):
     """Rank rows of texts that the heads were not trained on.
 
-    `texts` holds a text a string, `num_heads` characters a position; `heads` is the hash of the
-    heads they belong to, `source` says in words which texts these are.
+    `texts` holds a text a string, `num_heads` characters a position; `before`, where known, says
+    how many tokens stand before each; `heads` is the hash of the heads they belong to, `source`
+    says in words which texts these are.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -49,19 +49,35 @@ class RankTable(Schema):
     width: int = Field(ge=1, le=TOP_HEADS, description="predictions kept per head")
     source: str
     texts: list[str]
+    before: list[int] | None = None
+
+    @model_validator(mode="after")
+    def _a_length_for_each_text(self) -> RankTable:
+        if self.before is not None and len(self.before) != len(self.texts):
+            raise ValueError("before and texts differ in length")
+        return self
 
     @classmethod
-    def of(cls, rows: Iterable[np.ndarray], **fields: object) -> RankTable:
-        """From rank rows, [positions, heads] each."""
-        return cls(texts=[_letters(text) for text in rows], **fields)
+    def of(cls, texts: Iterable[RankedText], **fields: object) -> RankTable:
+        """From rank rows of texts."""
+        texts = list(texts)
+        return cls(
+            texts=[_letters(text.rows) for text in texts],
+            before=[text.before for text in texts],
+            **fields,
+        )
 
-    def rows(self) -> list[np.ndarray]:
-        """The rank rows of every text: [positions, heads] int16. ExplorerError if malformed."""
-        return [_ranks(text, self.num_heads) for text in self.texts]
+    def ranked(self) -> list[RankedText]:
+        """The rank rows of every text, int16. Raises ExplorerError if malformed."""
+        before = self.before or [0] * len(self.texts)
+        return [
+            RankedText(_ranks(text, self.num_heads), length)
+            for text, length in zip(self.texts, before, strict=True)
+        ]
 
     def counts(self) -> JointCounts:
         """Joint path counts over all texts."""
-        return count_paths(self.rows(), self.width)
+        return count_paths([text.rows for text in self.ranked()], self.width)
 
 
 def _letters(rows: np.ndarray) -> str:
@@ -99,20 +115,14 @@ def load_rank_table(folder: str | Path) -> RankTable | None:
         ) from error
 
 
-def measure_rank_table(
-    model: BaseModel,
-    heads: MedusaHeads,
-    texts: Iterable[tuple[Sequence[int], Sequence[int]]],
-    source: str,
-) -> RankTable:
-    """The table of these heads over finished texts, each (prompt ids, greedy reply ids).
+def rank_table_of(heads: MedusaHeads, texts: Iterable[RankedText], source: str) -> RankTable:
+    """The table of these heads from the rank rows of texts.
 
     They must be texts that the heads were not trained on; `source` says which. Made once, when
     heads are trained, and saved beside them.
     """
-    rows = [rank_rows_of_text(model, heads, prompt, reply) for prompt, reply in texts]
     return RankTable.of(
-        rows,
+        texts,
         heads=heads_hash(heads),
         num_heads=heads.config.num_heads,
         width=min(TOP_HEADS, heads.config.output_size),
@@ -121,24 +131,22 @@ def measure_rank_table(
 
 
 @torch.inference_mode()
-def rank_rows_of_text(
-    model: BaseModel, heads: MedusaHeads, prompt: Sequence[int], reply: Sequence[int]
+def rank_rows_of_states(
+    heads: MedusaHeads, hidden: torch.Tensor, reply: torch.Tensor
 ) -> np.ndarray:
-    """Rank rows [positions, heads] of a finished reply, from one pass over the whole text.
+    """Rank rows [positions, heads] of a finished reply, int64 [R], many positions at a time.
 
-    The same rows as decoding the reply would record, many times faster. Positions start at the
-    last prompt token and end where a head's target would lie past the reply.
+    hidden [R, H]: from row i the LM head predicts token i of the reply. The same rows as decoding
+    the reply would record, up to where a head's target would lie past its end.
     """
-    tokens = torch.tensor([*prompt, *reply])
-    hidden = model.hidden_states(tokens)
-    num_heads = heads.config.num_heads
-    first, stop = len(prompt) - 1, len(tokens) - 1 - num_heads
+    num_heads, device = heads.config.num_heads, heads.block_weight.device
+    stop = len(reply) - num_heads
     parts = []
-    for start in range(first, stop, BLOCK):
+    for start in range(0, stop, BLOCK):
         end = min(start + BLOCK, stop)
-        ahead = tokens[start + 1 :].unfold(0, num_heads + 1, 1)[: end - start]  # [m, K + 1]
+        ahead = reply[start:].unfold(0, num_heads + 1, 1)[: end - start]  # [m, K + 1]
         path, targets = ahead[:, :-1], ahead[:, 1:]
-        ids = heads.propose(hidden[start:end], TOP_HEADS, path)[0].cpu()  # [m, K, top]
+        ids = heads.propose(hidden[start:end].to(device), TOP_HEADS, path.to(device))[0].cpu()
         hit = ids == targets[..., None]  # [m, K, top]
         parts.append(torch.where(hit.any(-1), hit.int().argmax(-1), MISS).numpy())
     return np.concatenate(parts).astype(np.int16) if parts else np.empty((0, num_heads), np.int16)

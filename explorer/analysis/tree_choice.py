@@ -75,7 +75,6 @@ def choose(
         joint_tokens_per_step=1 + sum(success[path] for path in paths),
         product_tokens_per_step=tree_tokens_per_step(paths, accuracy),
         expected_speedup=choice.expected_speedup,
-        by_context=_by_context(order, costs, tokens_per_step),
     )
 
 
@@ -88,24 +87,32 @@ def _best(
     return best_tree(order, cost, costs.overhead, tokens_per_step, max_nodes=max(1, widest - 1))
 
 
-def _by_context(
-    order: Sequence[ScoredPath], costs: Costs, tokens_per_step: TokensPerStep | None
-) -> list[ContextTree]:
-    """The best tree for each curve.
+def with_context_trees(
+    costs: Costs, search: Callable[[Costs, int | None], Calibration]
+) -> Calibration:
+    """The best tree on the average of all curves, and that of each.
 
-    Behind a long context a row costs more, and no tree at all may be the best. At the shortest one
-    there is always a tree, so that there is something to see: the one that loses least.
+    `search(costs, context length)` finds the calibration at these costs; None: over all lengths.
     """
-    found = []
-    for curve in sorted(costs.curves, key=lambda curve: curve.context_length):
-        choice = _best(order, costs.at(curve), tokens_per_step)
-        pays = choice.expected_speedup > 1 or not found
-        found.append(
-            ContextTree(
-                context_length=curve.context_length,
-                tree=[list(path) for path in choice.tree.paths] if pays else [],
-                expected_tokens_per_step=choice.expected_tokens_per_step if pays else 1.0,
-                expected_speedup=choice.expected_speedup if pays else 1.0,
-            )
-        )
-    return found
+    curves = sorted(costs.curves, key=lambda curve: curve.context_length)
+    trees = [
+        _context_tree(search(costs.at(curve), curve.context_length), curve, curve is curves[0])
+        for curve in curves
+    ]
+    return search(costs, None).model_copy(update={"by_context": trees})
+
+
+def _context_tree(found: Calibration, curve: CostCurve, always: bool) -> ContextTree:
+    """What was found for one curve.
+
+    Behind a long context a row costs more and guesses are worse, and no tree at all may be the
+    best. At the shortest one there is `always` a tree, so that there is something to see: the one
+    that loses least.
+    """
+    pays = always or found.pays
+    return ContextTree(
+        context_length=curve.context_length,
+        tree=found.tree if pays else [],
+        expected_tokens_per_step=found.expected_tokens_per_step if pays else 1.0,
+        expected_speedup=found.expected_speedup if pays else 1.0,
+    )

@@ -30,6 +30,7 @@ from explorer.models.heads import Architecture, HeadKind, MedusaHeads
 from explorer.training.data import Conversation
 from explorer.training.fitting import FitOptions, Progress, fit
 from explorer.training.heads_step import require_same_split
+from explorer.training.held_out_ranks import save_held_out_ranks
 from explorer.training.hidden_cache import hidden_cache
 from explorer.training.joint_report import perplexities
 from explorer.training.joint_task import JointTask
@@ -96,7 +97,8 @@ def train_joint(
 ) -> JointResult:
     """Tune `model` and its heads together; its weights in memory change, its files never do.
 
-    Heads lie in `options.out` afterwards, their adapter in its subfolder. After every epoch both
+    Heads lie in `options.out` afterwards, with a rank table measured on the tuned model, and their
+    adapter in its subfolder. After every epoch both
     are there; a run that was killed goes on from its last checkpoint. Raises ExplorerError: data or
     heads that do not fit, a backend without gradients, peft missing, a loss that is no number, a
     full disk.
@@ -123,6 +125,8 @@ def train_joint(
     progress({"phase": "perplexity"})
     found = perplexities(task)
     task.store(history, found)
+    held_texts = [conversations[i] for i in held]
+    save_held_out_ranks(model, options.out, task.held_cache(), range(len(held)), held_texts)
     return JointResult(
         out=options.out,
         lossless=lossless_sentence(model.name),

@@ -31,6 +31,7 @@ from explorer.training.data import (
 from explorer.training.evaluate import head_accuracy
 from explorer.training.fitting import Progress, fit
 from explorer.training.heads_step import as_stored, heads_loss, require_same_split
+from explorer.training.held_out_ranks import save_held_out_ranks
 from explorer.training.hidden_cache import hidden_cache
 from explorer.training.options import TrainOptions, TrainResult
 from explorer.training.targets import Targets, build_targets
@@ -42,7 +43,8 @@ def train_heads(
     """Train, measure and save Medusa or Hydra heads for `model`.
 
     progress is called with dicts that hold "phase" ("hidden states", "training", "epoch") and its
-    figures. The best heads so far are in `options.out`, and a run that was killed goes on where it
+    figures. The best heads so far are in `options.out`, with a rank
+    table beside them at the end, and a run that was killed goes on where it
     stopped when it is started again. Raises ExplorerError for data that does not fit the model and
     for a loss that is no number.
     """
@@ -72,6 +74,7 @@ def train_heads(
     task = _HeadsTask(options, heads, targets, train_rows, held_rows, facts)
     key = options.key(model, conversations)
     history = fit(task, options, [1] * len(train_rows), key, progress)
+    save_held_out_ranks(model, options.out, cache, held, conversations)
     return TrainResult(
         out=options.out,
         accuracy=max(history, key=lambda epoch: epoch["score"])["accuracy"],
@@ -80,7 +83,6 @@ def train_heads(
         holdout_tokens=len(held_rows),
         seconds=round(time.perf_counter() - began, 1),
         history=history,
-        held_out=[conversations[i] for i in held],
     )
 
 

@@ -8,13 +8,16 @@ import pytest
 from explorer.analysis import batch as module
 from explorer.analysis.batch import measure_batches
 from explorer.analysis.calibration import Decoded
+from explorer.analysis.joint_counts import RankedText
 from explorer.decoding.tree import chain
 from explorer.errors import ExplorerError
 from tests.analysis.tiny_model import tiny_explorer
 
 PROMPTS = [{"prompt": "def f"}, {"prompt": "hello"}]
 # Head 1's first guess is right at every position, the others never.
-RIGHT = Decoded([np.array([[0, -1, -1]] * 40, dtype=np.int16)], heads_ms=1.0, rest_ms=0.5)
+RIGHT = Decoded(
+    [RankedText(np.array([[0, -1, -1]] * 40, dtype=np.int16), 9)], heads_ms=1.0, rest_ms=0.5
+)
 
 
 @pytest.fixture
@@ -59,7 +62,7 @@ def test_a_tree_that_is_too_large_loses_its_gain_before_the_best_one(machine):
 
 
 def test_heads_that_are_never_right_gain_nothing(machine):
-    wrong = Decoded([np.full((40, 3), -1, dtype=np.int16)], 1.0, 0.5)
+    wrong = Decoded([RankedText(np.full((40, 3), -1, dtype=np.int16), 9)], 1.0, 0.5)
     report = measure_batches(tiny_explorer(tree=chain(1)), [], decoded=wrong, rounds=1)
     assert (report.gone_from, report.best_gone_from) == (1, 1)
     assert "no gain" in report.sentence

@@ -10,9 +10,9 @@ from explorer.analysis import calibration as cal
 from explorer.analysis import calibration_file as files
 from explorer.analysis.calibration_file import Key
 from explorer.analysis.cost_curve import CostCurve
-from explorer.analysis.joint_counts import count_paths
+from explorer.analysis.joint_counts import RankedText, count_paths, rows_near
 from explorer.analysis.rank_table import RankTable, save_rank_table
-from explorer.analysis.tree_choice import Costs, choose
+from explorer.analysis.tree_choice import Costs, choose, with_context_trees
 from explorer.analysis.tree_search import greedy_order, product_success
 from explorer.engine import HeadSet
 from explorer.errors import ExplorerError
@@ -68,9 +68,15 @@ def test_two_context_lengths_are_averaged():
     assert both.expected_speedup == pytest.approx(make(slope=0.2).expected_speedup)
 
 
+def at_each_context(*curves):
+    return with_context_trees(
+        Costs(curves, 1, 1),
+        lambda costs, context: choose(KEY, ORDER, costs, ACCURACY, basis="guess"),
+    )
+
+
 def test_each_context_length_has_its_own_tree():
-    curves = [curve(0.05), curve(0.3, 512), curve(3.0, 2048)]
-    found = choose(KEY, ORDER, Costs(curves, 1, 1), ACCURACY, basis="guess")
+    found = at_each_context(curve(0.05), curve(0.3, 512), curve(3.0, 2048))
     trees = found.auto_trees
     assert list(trees) == [128, 512, 2048]
     assert list(trees[128].paths) == sorted(map(tuple, make(0.05).tree), key=lambda p: (len(p), p))
@@ -79,8 +85,28 @@ def test_each_context_length_has_its_own_tree():
     assert found.by_context[2].expected_speedup == 1.0
 
 
+def test_long_contexts_are_judged_by_long_texts():
+    right = np.array([[0, 0]] * 2000, dtype=np.int16)
+    wrong = np.array([[-1, -1]] * 1900 + [[0, -1]] * 100, dtype=np.int16)
+    costs = Costs([curve(0.1, 128), curve(0.1, 4096)], 1, 1)
+    both = [RankedText(right[:400], 50)] * 5 + [RankedText(wrong, 4000)]
+    found = cal._by_texts(KEY, costs, both, "prompts")
+    assert found.auto_trees[128].paths == ((0,), (0, 0))
+    assert found.auto_trees[4096].paths == ()  # the heads fail there
+    few = [RankedText(right[:400], 50)] * 5 + [RankedText(wrong[:900], 4000)]
+    found = cal._by_texts(KEY, costs, few, "prompts")
+    assert found.auto_trees[4096].paths == ((0,), (0, 0))  # too few to tell: all texts speak
+
+
+def test_a_text_may_grow_from_one_context_into_the_next():
+    text = RankedText(np.arange(10, dtype=np.int16)[:, None], before=95)
+    assert [rows.ravel().tolist() for rows in rows_near([text], 64, [64, 160])] == [[*range(7)]]
+    assert [rows.ravel().tolist() for rows in rows_near([text], 160, [64, 160])] == [[7, 8, 9]]
+    assert rows_near([text], 4096, [64, 160, 4096]) == []
+
+
 def test_at_the_shortest_context_there_is_a_tree_even_if_it_loses():
-    assert make(slope=3.0).auto_trees[128].paths == ((0,),)
+    assert at_each_context(curve(3.0)).auto_trees[128].paths == ((0,),)
 
 
 def test_heads_that_draft_by_depth_cost_by_depth():
@@ -113,7 +139,7 @@ def test_heads_that_are_never_right_are_an_error():
 def test_joint_and_product_predictions_stand_side_by_side():
     right = np.random.default_rng(0).permutation([0, -1] * 500)
     rows = np.stack([right, right], axis=1).astype(np.int16)  # the heads fail together
-    found = cal._by_texts(KEY, Costs([curve(0.01)], 0, 0), [rows], "prompts")
+    found = cal._by_texts(KEY, Costs([curve(0.01)], 0, 0), [RankedText(rows, 9)], "prompts")
     assert found.tree == [[0], [0, 0]]
     assert found.joint_tokens_per_step == pytest.approx(2.0)
     assert found.product_tokens_per_step == pytest.approx(1.75)
@@ -128,13 +154,13 @@ def test_the_tree_is_made_for_the_positions_that_its_steps_start_from(monkeypatc
     three = CostCurve(  # four rows are nearly free, a fifth was not measured
         context_length=9, rounds=1, one_row_ms=9, rows=[1, 4], milliseconds=[9, 9], ratios=[1, 1]
     )
-    found = cal._by_texts(KEY, Costs([three], 0, 0), texts, "prompts")
+    found = cal._by_texts(KEY, Costs([three], 0, 0), [RankedText(texts[0], 9)], "prompts")
     assert found.tree == [[0], [1], [1, 0]]
     assert found.expected_tokens_per_step == pytest.approx(1.6)
     paths = [tuple(path) for path in found.tree]
     assert found.joint_tokens_per_step == count_paths(texts, 16).tokens_per_step(paths)
     monkeypatch.setattr(cal, "SEARCH_ROUNDS", 0)
-    once = cal._by_texts(KEY, Costs([three], 0, 0), texts, "prompts")
+    once = cal._by_texts(KEY, Costs([three], 0, 0), [RankedText(texts[0], 9)], "prompts")
     assert once.expected_tokens_per_step == pytest.approx(4 / 3)
 
 
@@ -221,7 +247,7 @@ def test_unknown_heads_get_a_guess_that_says_so(model, heads, steady, tmp_path):
 
 
 def test_the_table_beside_the_heads_is_used(model, heads, steady, tmp_path):
-    rows = [np.array([[1, 0, -1]] * 40, dtype=np.int16)]
+    rows = [RankedText(np.array([[1, 0, -1]] * 40, dtype=np.int16), 9)]
     table = RankTable.of(
         rows, heads=files.heads_hash(heads), num_heads=3, width=16, source="a test"
     )
@@ -233,7 +259,7 @@ def test_the_table_beside_the_heads_is_used(model, heads, steady, tmp_path):
 
 
 def test_a_table_of_other_heads_is_not_used(model, heads, steady, tmp_path):
-    rows = [np.array([[1, 0, -1]] * 40, dtype=np.int16)]
+    rows = [RankedText(np.array([[1, 0, -1]] * 40, dtype=np.int16), 9)]
     save_rank_table(RankTable.of(rows, heads="other", num_heads=3, width=16, source=""), tmp_path)
     assert cal.auto_calibration(model, heads, tmp_path, cal.CurveMeter(model)).basis == "guess"
 

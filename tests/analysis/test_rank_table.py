@@ -7,13 +7,13 @@ import pytest
 import torch
 
 from explorer.analysis.calibration_file import heads_hash
-from explorer.analysis.joint_counts import rank_rows
+from explorer.analysis.joint_counts import RankedText, rank_rows
 from explorer.analysis.rank_table import (
     FILE_NAME,
     RankTable,
     load_rank_table,
-    measure_rank_table,
-    rank_rows_of_text,
+    rank_rows_of_states,
+    rank_table_of,
     save_rank_table,
 )
 from explorer.config import decode_settings
@@ -31,15 +31,16 @@ ROWS = [
 
 def table(**changes):
     fields = {"heads": "h", "num_heads": 2, "width": 16, "source": "test"} | changes
-    return RankTable.of(ROWS, **fields)
+    return RankTable.of([RankedText(rows, 7) for rows in ROWS], **fields)
 
 
 def test_round_trip(tmp_path):
     save_rank_table(table(), tmp_path)
     loaded = load_rank_table(tmp_path)
     assert loaded == table()
-    for ours, theirs in zip(loaded.rows(), ROWS, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
+    for ours, theirs in zip(loaded.ranked(), ROWS, strict=True):
+        np.testing.assert_array_equal(ours.rows, theirs)
+        assert ours.before == 7
     assert loaded.texts == ["ap.d", "", "b."]
 
 
@@ -71,7 +72,12 @@ def test_a_damaged_table_is_one_clear_sentence(tmp_path, content):
 @pytest.mark.parametrize("text", ["abc", "z.", "A."])
 def test_malformed_texts_are_refused(text):
     with pytest.raises(ExplorerError, match="damaged"):
-        table().model_copy(update={"texts": [text]}).rows()
+        table().model_copy(update={"texts": [text], "before": [0]}).ranked()
+
+
+def rows_of(model, heads, prompt, reply):
+    hidden = model.hidden_states(torch.tensor([*prompt, *reply]))
+    return rank_rows_of_states(heads, hidden[len(prompt) - 1 : -1], torch.tensor(reply))
 
 
 @pytest.mark.parametrize(("prompt_length", "reply_length"), [(3, 20), (1, 5), (4, 3), (2, 300)])
@@ -83,7 +89,7 @@ def test_ranks_of_a_text(prompt_length, reply_length):
     with torch.no_grad():
         heads.projection += 0.1 * torch.randn(heads.projection.shape, generator=generator)
     tokens = torch.randint(0, VOCAB, (prompt_length + reply_length,), generator=generator).tolist()
-    rows = rank_rows_of_text(model, heads, tokens[:prompt_length], tokens[prompt_length:])
+    rows = rows_of(model, heads, tokens[:prompt_length], tokens[prompt_length:])
 
     expected = []
     with torch.inference_mode():
@@ -110,10 +116,10 @@ def test_a_finished_text_gives_the_rows_that_decoding_it_records(architecture):
     ):
         builder.add(event)
     trace = builder.trace()
-    texts = [(trace.header.prompt_ids, trace.new_token_ids)]
-    table = measure_rank_table(explorer.model, heads, texts, "a test")
+    found = rows_of(explorer.model, heads, trace.header.prompt_ids, trace.new_token_ids)
+    table = rank_table_of(heads, [RankedText(found, 3)], "a test")
     assert table.heads == heads_hash(heads)
     assert (table.num_heads, table.source) == (3, "a test")
-    (rows,) = table.rows()
+    ((rows, _),) = [(text.rows, text.before) for text in table.ranked()]
     assert len(rows) == 37  # positions −1 … 35 of the reply; head 3 looks four further
     np.testing.assert_array_equal(rows, rank_rows(trace)[: len(rows)])
