@@ -44,7 +44,7 @@ $(VENV)/.installed: requirements.txt | $(VENV)/bin/python
 	$(BIN)/python -m pip install --disable-pip-version-check -r requirements.txt
 	@touch $@
 
-$(VENV)/.installed-dev: requirements-dev.txt requirements-train.txt $(VENV)/.installed
+$(VENV)/.installed-dev: requirements-dev.txt requirements-train.txt requirements-mcp.txt $(VENV)/.installed
 	$(BIN)/python -m pip install --disable-pip-version-check -r requirements-dev.txt
 	@touch $@
 

@@ -50,7 +50,8 @@ def test_readme_front_matter_starts_this_app_on_a_space():
 
 
 @pytest.mark.parametrize(
-    "name", ["requirements.txt", "requirements-dev.txt", "requirements-train.txt"]
+    "name",
+    ["requirements.txt", "requirements-dev.txt", "requirements-train.txt", "requirements-mcp.txt"],
 )
 def test_requirements_are_pinned(name):
     lines = requirements(name)

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, get_args
 
 from explorer.commands.console import Console
 from explorer.config import Acceptance, Backend, DecodeSettings, Device, decode_settings
-from explorer.decoding.registry import METHODS, Parameter, known_methods, parameter
+from explorer.decoding.registry import (
+    METHODS,
+    Parameter,
+    known_methods,
+    method_parameters,
+    parameter,
+)
 from explorer.errors import ExplorerError
 from explorer.models.presets import PRESETS, model_options
 
@@ -123,15 +129,6 @@ def add_method_parameters(parser: argparse.ArgumentParser) -> None:
             metavar=None if given.choices else "N",
             help=f"{', '.join(methods)}: {given.text} ({_range(given)})",
         )
-
-
-def method_parameters() -> dict[str, list[str]]:
-    """The names of all parameters of methods, each with the methods that heed it."""
-    heeded: dict[str, list[str]] = {}
-    for method in METHODS.values():
-        for name in method.parameters:
-            heeded.setdefault(name, []).append(method.name)
-    return heeded
 
 
 def _range(given: Parameter) -> str:

@@ -216,6 +216,15 @@ def find_method(name: str, heads: Collection[str]) -> Method:
     return method
 
 
+def method_parameters() -> dict[str, list[str]]:
+    """The names of all parameters of methods, each with the methods that heed it."""
+    heeded: dict[str, list[str]] = {}
+    for method in METHODS.values():
+        for name in method.parameters:
+            heeded.setdefault(name, []).append(method.name)
+    return heeded
+
+
 def known_methods(names: Iterable[str]) -> list[str]:
     """The names, each once. Raises ExplorerError for one that no method has."""
     once = list(dict.fromkeys(names))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from explorer.config import MAX_NEW_TOKENS, MAX_PROMPT_CHARACTERS, DecodeSettings
+from explorer.decoding.registry import method_parameters, parameter
 from explorer.errors import ExplorerError
 from explorer.tracing.continuation import Continuation
 
@@ -67,6 +68,15 @@ class Limits:
             )
         if not self.free_tree and settings.tree not in self.trees:
             raise ExplorerError(f"Choose one of the trees {', '.join(self.trees)}.")
+        if not self.free_tree:
+            self._check_parameters(settings)
+
+    def _check_parameters(self, settings: DecodeSettings) -> None:
+        """Numbers that single methods heed can make a step a hundred times as long."""
+        for name in method_parameters():
+            given = parameter(name)
+            if not given.choices and getattr(settings, name) != given.default:
+                raise ExplorerError(f"{name} is {given.default} here: leave it out.")
 
 
 PRIVATE = Limits(MAX_PROMPT_CHARACTERS, MAX_NEW_TOKENS, free_tree=True, waiting_runs=64)

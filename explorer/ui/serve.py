@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -11,6 +12,7 @@ from typing import get_args
 import gradio as gr
 
 from explorer.config import Backend, Device
+from explorer.ui.api import connect_api
 from explorer.ui.compare_handlers import connect_compare
 from explorer.ui.engine import Engine, Progress, Racer, RecordedOnlyError
 from explorer.ui.handlers import connect
@@ -20,6 +22,7 @@ from explorer.ui.theme import STYLE_SHEETS, theme
 
 SPACE_PORT = 7860
 TITLE = "Medusa Explorer"
+NO_MCP = "--mcp needs one package more: pip install -r requirements-mcp.txt"
 REPLAY = (
     "Recorded runs only: open one from the list below, or a saved trace. To run prompts, start the "
     "app without --replay."
@@ -52,6 +55,12 @@ def parser() -> argparse.ArgumentParser:
         default=on_space,
         help="limits for a host that anyone may use",
     )
+    out.add_argument(
+        "--mcp",
+        action="store_true",
+        help="offer run and race as tools to agents, over the Model Context Protocol (needs "
+        "requirements-mcp.txt)",
+    )
     return out
 
 
@@ -62,6 +71,7 @@ def build_app(engine: Engine, limits: Limits) -> gr.Blocks:
         analytics_enabled=False,
         fill_width=True,
     ) as demo:
+        connect_api(engine, limits, demo)  # first: its names are taken as they are
         connect(engine, limits, demo)
     with demo.route("Compare", "/compare", show_in_navbar=False):
         connect_compare(engine, limits, demo)
@@ -69,8 +79,10 @@ def build_app(engine: Engine, limits: Limits) -> gr.Blocks:
     return demo
 
 
-def serve(engine: Engine, limits: Limits, host: str | None, port: int | None) -> gr.Blocks:
-    """Launch the app and begin to load; returns while both go on."""
+def serve(
+    engine: Engine, limits: Limits, host: str | None, port: int | None, mcp: bool = False
+) -> gr.Blocks:
+    """Launch the app and begin to load; returns while both go on. `mcp`: with tools for agents."""
     demo = build_app(engine, limits)
     on_space = "SPACE_ID" in os.environ
     demo.launch(
@@ -84,7 +96,7 @@ def serve(engine: Engine, limits: Limits, host: str | None, port: int | None) ->
         ssr_mode=False,
         pwa=False,
         run_history=False,
-        mcp_server=False,
+        mcp_server=mcp,
         enable_monitoring=False,
         max_file_size="1kb",  # nothing is uploaded
         prevent_thread_lock=True,
@@ -122,9 +134,12 @@ def loader(args: argparse.Namespace) -> Callable[[Progress], Racer]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the app until it is stopped. Returns the exit status."""
     args = parser().parse_args(argv)
+    if args.mcp and importlib.util.find_spec("mcp") is None:
+        print(f"app.py: {NO_MCP}", file=sys.stderr)
+        return 2
     try:
         engine = Engine(replay if args.replay else loader(args))
-        demo = serve(engine, PUBLIC if args.public else PRIVATE, args.host, args.port)
+        demo = serve(engine, PUBLIC if args.public else PRIVATE, args.host, args.port, args.mcp)
     except OSError:
         where = f"{args.host or 'this machine'}, port {args.port or 'any'}"
         print(
@@ -132,5 +147,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         return 2
     print(f"{TITLE} is at {demo.local_url}", flush=True)
+    if args.mcp:
+        print(f"Its tools for agents are at {demo.local_url}gradio_api/mcp/", flush=True)
     demo.block_thread()
     return 0

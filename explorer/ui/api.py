@@ -1,0 +1,161 @@
+"""The named endpoints of the app, /run and /race: for gradio_client, curl and, with --mcp, agents.
+
+Their runs wait in the same queue as those of the page, on the same model and under the same limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import gradio as gr
+
+from explorer.decoding.registry import race_methods
+from explorer.errors import ExplorerError
+from explorer.tracing.events import Event, TraceBuilder
+from explorer.tracing.schema import Trace
+from explorer.tracing.text import join_pieces
+from explorer.ui.api_arguments import RACE, RUN, Argument, describe
+from explorer.ui.engine import Engine, Racer, Ticket
+from explorer.ui.limits import Limits
+from explorer.ui.runs import RUNS, at_hand, checked_settings, sentence, until_turn
+
+Item = TypeVar("Item")
+Answer = dict[str, Any]
+TURN = 0.25  # seconds of decoding between two messages to the client
+ABOUT_RUN = (
+    "Decode one prompt with speculative decoding and measure it: the text, tokens per second, and "
+    "tokens per step. While it goes on, each update holds state, text and new_tokens."
+)
+ABOUT_RACE = (
+    "Race decoding methods against plain decoding of the same prompt, interleaved on the same "
+    "weights: each lane's tokens per second, the speedup, and whether the texts are identical. "
+    "While it goes on, each update holds state, text and new_tokens."
+)
+
+
+class Api:
+    """The endpoints as generators: updates while a run waits and decodes, its result last.
+
+    Gradio closes them when the client goes away, and that ends the run.
+    """
+
+    def __init__(self, engine: Engine, limits: Limits) -> None:
+        self.engine, self.limits = engine, limits
+
+    def run(self, prompt: object, trace: object, **given: object) -> Iterator[Answer]:
+        """What `python -m explorer run --json` prints; `trace` holds the trace, or null."""
+        from explorer.analysis.results import run_result  # takes a second: the page comes first
+
+        settings, wanted = checked_settings(prompt, given, self.limits), _flag(trace)
+        builder = TraceBuilder()
+
+        def begin(racer: Racer, ticket: Ticket) -> Iterator[Event]:
+            return racer.decode(prompt, at_hand(settings, racer), ticket.cancel)
+
+        yield from self._updates(begin, builder.add, builder)
+        done = builder.trace()
+        yield run_result(done) | self._notes() | {"trace": _record(done) if wanted else None}
+
+    def race(
+        self, prompt: object, methods: object, trace: object, **given: object
+    ) -> Iterator[Answer]:
+        """What `python -m explorer race --json` prints; `traces` holds each lane's, or is null."""
+        from explorer.analysis.results import race_result
+
+        names, wanted = race_methods(_names(methods)), _flag(trace)
+        settings = checked_settings(prompt, given | {"method": names[1]}, self.limits)
+        builders = {name: TraceBuilder() for name in names}
+
+        def begin(racer: Racer, ticket: Ticket) -> Iterator[tuple[str, Event]]:
+            return racer.compare(prompt, settings, names, ticket.cancel)
+
+        def add(item: tuple[str, Event]) -> None:
+            builders[item[0]].add(item[1])
+
+        yield from self._updates(begin, add, builders[names[1]])
+        lanes = {name: builder.trace() for name, builder in builders.items()}
+        records = {name: _record(lane) for name, lane in lanes.items()} if wanted else None
+        yield race_result(lanes) | self._notes() | {"traces": records}
+
+    def _updates(
+        self,
+        begin: Callable[[Racer, Ticket], Iterator[Item]],
+        add: Callable[[Item], None],
+        shown: TraceBuilder,
+    ) -> Iterator[Answer]:
+        """Wait for the model, then hand what the run tells to `add`."""
+        ticket = self.engine.enter()
+        try:
+            for _ in until_turn(self.engine, ticket):
+                yield _update("loading" if self.engine.racer is None else "waiting", shown)
+            turns = self.engine.turns(lambda racer: begin(racer, ticket))
+            try:
+                while (items := turns.advance(TURN)) is not None:
+                    for item in items:
+                        add(item)
+                    yield _update("decoding", shown)
+            finally:
+                turns.close()
+        finally:
+            self.engine.leave(ticket)
+
+    def _notes(self) -> Answer:
+        return {"notes": list(self.engine.racer.notes)}
+
+
+def connect_api(engine: Engine, limits: Limits, demo: gr.Blocks) -> None:
+    """Register the endpoints in `demo`, which must be entered."""
+    api = Api(engine, limits)
+    for name, answers, about, arguments in (
+        ("run", api.run, ABOUT_RUN, RUN),
+        ("race", api.race, ABOUT_RACE, RACE),
+    ):
+        endpoint = _endpoint(answers, arguments)
+        describe(endpoint, name, about, arguments, Answer)
+        # One limit for all that waits for the model, whoever asked.
+        queue = {"concurrency_limit": limits.waiting_runs, "concurrency_id": RUNS}
+        number = gr.api(endpoint, api_name=name, **queue)["id"]
+        function = demo.fns[number]
+        for component, argument in zip(function.inputs, arguments, strict=True):
+            component.api_info()["additional_description"] = argument.about
+        told = f"what `python -m explorer {name} --json` prints"
+        function.outputs[0].api_info()["description"] = told
+
+
+def _endpoint(
+    answers: Callable[..., Iterator[Answer]], arguments: Sequence[Argument]
+) -> Callable[..., Iterator[Answer]]:
+    """A function of the arguments' values, in order, whose failures are one sentence."""
+
+    def endpoint(*values: object) -> Iterator[Answer]:
+        given = {argument.name: value for argument, value in zip(arguments, values, strict=True)}
+        try:
+            yield from answers(**given)
+        except Exception as error:
+            raise gr.Error(sentence(error), print_exception=False) from error
+
+    return endpoint
+
+
+def _names(methods: object) -> list[str]:
+    if not isinstance(methods, list) or not all(isinstance(name, str) for name in methods):
+        raise ExplorerError('methods is a list of names: give for example ["plain", "medusa"].')
+    return methods
+
+
+def _flag(trace: object) -> bool:
+    if not isinstance(trace, bool):
+        raise ExplorerError("trace is a yes or no: give true or false.")
+    return trace
+
+
+def _record(trace: Trace) -> Answer:
+    return trace.model_dump(mode="json")
+
+
+def _update(state: str, builder: TraceBuilder) -> Answer:
+    """How far a run is: state is loading, waiting or decoding."""
+    tokens = [token for step in builder.steps for token in step.emitted]
+    text = join_pieces(builder.pieces, tokens)
+    return {"state": state, "text": text, "new_tokens": len(tokens)}

@@ -1,0 +1,79 @@
+"""The arguments of the app's endpoints: their types, defaults and one-line descriptions.
+
+All settings of a run are arguments, as explorer.config.DecodeSettings has them.
+"""
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from explorer.config import DecodeSettings
+from explorer.decoding.registry import METHODS, PLAIN
+
+NEEDED = inspect.Parameter.empty
+METHOD_NAMES = ", ".join(METHODS)
+ABOUT = {
+    "method": f"who guesses the tokens ahead: {METHOD_NAMES}",
+    "tree": "the candidate tree: auto is the one measured to be fastest here; root, chain:3, "
+    "cartesian:3,2,1, dynamic:8, or rank paths like [[0], [1], [0, 0]]",
+    "acceptance": "which guesses count: auto is greedy at temperature 0 and sample above, both "
+    "lossless; typical is lossy",
+    "temperature": "0: always the likeliest token; above 0: sampling",
+    "top_p": "keep the likeliest tokens up to this probability (nucleus sampling); 1: all",
+    "top_k": "keep so many likeliest tokens; 0: all",
+    "epsilon": "typical acceptance: a token this likely is accepted whatever the entropy",
+    "delta": "typical acceptance: the bar is the smaller of epsilon and delta·exp(−entropy)",
+    "seed": "with the same seed and settings, sampling gives the same text",
+    "max_new_tokens": "the reply ends here at the latest",
+    "system_prompt": "tells a chat model how to behave; none: the model's own default",
+    "raw_prompt": "continue the prompt as it stands, without the chat template",
+}
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of an endpoint. `kind` is a Python type; `about` stands in one line."""
+
+    name: str
+    kind: Any
+    default: Any
+    about: str
+
+
+SETTINGS = [
+    Argument(name, field.annotation, field.default, field.description or ABOUT[name])
+    for name, field in DecodeSettings.model_fields.items()
+]
+PROMPT = Argument("prompt", str, NEEDED, "what the model should answer")
+TRACE = Argument("trace", bool, False, "also give the complete, replayable record of every step")
+LANES = Argument(
+    "methods",
+    list[str],
+    [PLAIN, DecodeSettings().method],
+    f"plain, and what races it: {METHOD_NAMES}",
+)
+RUN = [PROMPT, *SETTINGS, TRACE]
+RACE = [PROMPT, LANES, *(setting for setting in SETTINGS if setting.name != "method"), TRACE]
+
+
+def describe(
+    function: Callable, name: str, about: str, arguments: Sequence[Argument], answer: Any
+) -> None:
+    """Give a function of `*values` the name, signature and docstring that Gradio documents."""
+    told = "\n".join(f"    {argument.name}: {argument.about}" for argument in arguments)
+    function.__name__ = name
+    function.__doc__ = f"{about}\n\nArgs:\n{told}"
+    function.__annotations__ = {a.name: a.kind for a in arguments} | {"return": answer}
+    function.__signature__ = inspect.Signature(
+        [
+            inspect.Parameter(
+                argument.name,
+                inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                default=argument.default,
+                annotation=argument.kind,
+            )
+            for argument in arguments
+        ],
+        return_annotation=answer,
+    )
