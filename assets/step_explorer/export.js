@@ -3,7 +3,7 @@
 import { download, select } from "./dom.js";
 import { painted } from "./paint.js";
 
-const LEFT_OUT = ".sx-tools, .sx-unseen";
+const LEFT_OUT = ".sx-tools, button, select, .sx-unseen"; // controls, and what is only read aloud
 const PNG_SCALE = 2;
 const [LONGEST, LARGEST] = [16_000, 1.2e8]; // sides and pixels that every browser's canvas takes
 // XML has no way to write these characters.

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from explorer.errors import ExplorerError
 from explorer.tracing.files import read_trace
@@ -47,17 +48,22 @@ def browser(playwright, downloads) -> Iterator:
     browser.close()
 
 
-def saved(steps: Steps, downloads: Path) -> Trace:
-    """Press save and read the file."""
+def landed(steps: Steps, downloads: Path, act, read):
+    """What `read` makes of the file that comes from doing something."""
     before = set(downloads.iterdir())
-    steps.page.click(".sx-topbar >> text=save")
+    act()
     end = time.monotonic() + SAVE_SECONDS
     while time.monotonic() < end:
-        for path in set(downloads.glob("*.json.gz")) - before:
-            with contextlib.suppress(ExplorerError):  # it is still being written
-                return read_trace(path)
+        for path in set(downloads.iterdir()) - before:
+            with contextlib.suppress(ExplorerError, OSError):  # it is still being written
+                return read(path)
         steps.page.wait_for_timeout(50)
     pytest.fail(f"nothing was saved in {SAVE_SECONDS} s")
+
+
+def saved(steps: Steps, downloads: Path) -> Trace:
+    """Press save and read the file."""
+    return landed(steps, downloads, lambda: steps.page.click(".sx-topbar >> text=save"), read_trace)
 
 
 def test_a_recorded_run_plays_and_is_scrubbed_with_keys(alone):
@@ -92,6 +98,20 @@ def test_a_saved_trace_opens_and_is_saved_again_as_it_was(alone, downloads):
     steps = alone().open(trace, "mine.json.gz")
     assert "mine.json.gz" in steps.text(".sx-caption")
     assert saved(steps, downloads) == trace
+
+
+def test_a_card_is_saved_as_a_picture(alone, downloads):
+    steps = alone().open(FakeExplorer().trace(max_new_tokens=30)).show(3)
+    choice = ".sx-lanes select[aria-label$='save the picture']"
+    image = landed(steps, downloads, lambda: steps.choose(choice, "png"), loaded)
+    assert image.format == "PNG"
+    assert len(image.convert("RGB").getcolors(1 << 24)) > 20
+
+
+def loaded(path: Path) -> Image.Image:
+    image = Image.open(path)
+    image.load()
+    return image
 
 
 def test_a_prompt_runs_from_the_page_to_the_trace(real_url, tab, downloads):

@@ -36,10 +36,10 @@ def words(text: str) -> str:
 
 
 def shown(steps: Steps, card: str) -> str:
-    """All that a card says, its tools left out; what has scrolled out of sight is in it."""
+    """All that a card says, its controls left out; what has scrolled out of sight is in it."""
     return steps.ask(
         f"(() => {{ const card = document.querySelector('.sx-{card}').cloneNode(true);"
-        " card.querySelectorAll('.sx-tools, .sx-unseen').forEach(tool => tool.remove());"
+        " card.querySelectorAll('.sx-tools, button, select, .sx-unseen').forEach(e => e.remove());"
         " return card.textContent; })()"
     )
 
