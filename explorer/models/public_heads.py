@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from pydantic import ValidationError
 from torch import Tensor
 
 from explorer.errors import ExplorerError
@@ -45,6 +46,7 @@ def from_public(
     K = _number_of_heads(1 + max(int(match[2]) for match in matches.values()), raw)
     B = 1 + max((int(match[3]) for match in matches.values() if match[4] != "weight"), default=-1)
     own = any(match[4] == "weight" for match in matches.values())
+    _require_possible(K, B, path)
     keys = {f"{k}.{b}.linear.{w}" for k in range(K) for b in range(B) for w in ("weight", "bias")}
     keys |= {f"{k}.{B}.weight" for k in range(K)} if own else set()
     require(named, keys, path)
@@ -61,6 +63,19 @@ def from_public(
     except RuntimeError as error:  # torch.stack of unequal shapes
         raise ExplorerError(
             f"The heads in {path} differ in shape: download the checkpoint again."
+        ) from error
+
+
+def _require_possible(num_heads: int, num_blocks: int, path: Path) -> None:
+    """Refuse numbers that no checkpoint has, before anything is made of that many."""
+    try:
+        HeadsConfig(
+            kind="shared", num_heads=num_heads, num_blocks=num_blocks, hidden_size=1, vocab_size=1
+        )
+    except ValidationError as error:
+        raise ExplorerError(
+            f"{path} claims {num_heads} heads of {num_blocks} blocks, and no Medusa checkpoint has "
+            "that many: choose another one."
         ) from error
 
 

@@ -10,7 +10,6 @@ twice.
 
 from __future__ import annotations
 
-import json
 import random
 import time
 from collections import deque
@@ -26,7 +25,7 @@ from explorer.decoding.sampling import distribution
 from explorer.errors import ExplorerError
 from explorer.models.base import BaseModel
 from explorer.models.chat import encode_prompt
-from explorer.training.data import distinct_share, read_lines
+from explorer.training.data import distinct_share
 from explorer.training.journal import Journal
 from explorer.training.slots import Sequence, decode_together
 
@@ -104,16 +103,19 @@ class _Writer(Sequence):
 
 
 def generate_data(
-    model: BaseModel, options: DataOptions, progress: Progress = lambda _: None
+    model: BaseModel,
+    options: DataOptions,
+    asked: list[str],
+    progress: Progress = lambda _: None,
 ) -> DataResult:
     """Write self-distilled conversations to `options.out`, a gzip JSON-lines file.
 
-    Its first line says which model, backend and settings made it; the others are {"id",
-    "prompt", "response", "temperature"} with token ids. Raises ExplorerError for unusable prompts,
-    a model without chat template that shall invent prompts, and a file that cannot be written.
+    `asked` are the prompts of the file that `options.prompts` names. The first line written says
+    which model, backend and settings made the text; the others are {"id", "prompt", "response",
+    "temperature"} with token ids. Raises ExplorerError where there is nothing to write, for a model
+    without chat template that shall invent prompts, and for a file that cannot be written.
     """
     began = time.perf_counter()
-    asked = _read_prompts(options.prompts)
     if not asked and not options.invented:
         raise ExplorerError("There is nothing to write: give --prompts FILE or --invented N.")
     made_by = {"model": model.name, "backend": model.backend, **options.recipe()}
@@ -205,22 +207,6 @@ class _Work:
 
     def _seed(self, number: int, purpose: int) -> int:
         return (self.options.seed * 1_000_003 + number) * 4 + purpose
-
-
-def _read_prompts(path: Path | None) -> list[str]:
-    if path is None:
-        return []
-    prompts = []
-    for number, line in enumerate(read_lines(path), start=1):
-        try:
-            prompts.append(json.loads(line)["prompt"])
-            if not isinstance(prompts[-1], str):
-                raise TypeError
-        except (ValueError, KeyError, TypeError, RecursionError):
-            raise ExplorerError(
-                f'Line {number} of {path} holds no prompt: each line must be {{"prompt": "…"}}.'
-            ) from None
-    return prompts
 
 
 def _user_opening(model: BaseModel) -> list[int]:

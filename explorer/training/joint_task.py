@@ -79,23 +79,26 @@ class JointTask:
 
     def save(self, epoch: int, history: list[dict[str, Any]]) -> dict[str, Any]:
         """Measure heads and adapter on the held-out text, and store them."""
-        states = self.held_states()
-        rows = self.cache.rows_of(self.held)
-        lengths = [len(self.conversations[i].response) for i in self.held]
-        starts = torch.tensor([0, *lengths]).cumsum(0)
-        tuned = HiddenCache(states, self.cache.tokens[rows], starts)
+        tuned, rows = self.held_cache(), self.cache.rows_of(self.held)
         accuracy = head_accuracy(
             as_stored(self.heads, torch.bfloat16), tuned, torch.arange(len(rows))
         )
         untouched = first_choices(self.model, self.cache.hidden[rows])
-        agreement = first_choices(self.model, states) == untouched
+        agreement = first_choices(self.model, tuned.hidden) == untouched
         figures = {
             "accuracy": accuracy,
             "agreement": round(agreement.float().mean().item(), 4),
-            "perplexity": self.perplexity(states),
+            "perplexity": self.perplexity(tuned.hidden),
         }
         self.store([*history[:-1], {**history[-1], **figures}])
         return figures
+
+    def held_cache(self) -> HiddenCache:
+        """The held-out replies alone, with hidden states as the layers compute now."""
+        lengths = [len(self.conversations[i].response) for i in self.held]
+        starts = torch.tensor([0, *lengths]).cumsum(0)
+        tokens = self.cache.tokens[self.cache.rows_of(self.held)]
+        return HiddenCache(self.held_states(), tokens, starts)
 
     @torch.no_grad()
     def held_states(self) -> Tensor:

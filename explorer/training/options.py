@@ -8,7 +8,6 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from explorer.models.heads import Architecture, HeadKind
-from explorer.training.data import Conversation
 from explorer.training.fitting import FitOptions
 
 
@@ -51,8 +50,7 @@ class TrainOptions(FitOptions):
 class TrainResult(BaseModel):
     """What was trained, where it lies and how well it predicts held-out text.
 
-    `accuracy["top1"][k - 1]` is the share of held-out targets that head k ranks first. `held_out`
-    are the conversations of that text, which is no part of the dumped result.
+    `accuracy["top1"][k - 1]` is the share of held-out targets that head k ranks first.
     """
 
     out: Path
@@ -62,4 +60,3 @@ class TrainResult(BaseModel):
     holdout_tokens: int
     seconds: float
     history: list[dict[str, Any]]
-    held_out: list[Conversation] = Field(exclude=True)

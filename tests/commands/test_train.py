@@ -30,11 +30,10 @@ def test_train_hands_its_options_over(fake, capsys, monkeypatch, tmp_path):
         )
         return TrainResult(
             out=options.out, accuracy={"top1": [0.5, 0.25]}, coverage=1.0, train_tokens=10,
-            holdout_tokens=2, seconds=1.0, history=[], held_out=[],
+            holdout_tokens=2, seconds=1.0, history=[],
         )  # fmt: skip
 
     monkeypatch.setattr(medusa1, "train_heads", train_heads)
-    monkeypatch.setattr("explorer.commands.train.heads._save_rank_table", lambda *_: None)
     data = tmp_path / "text.jsonl"
     data.write_text("{}")
     argv = ["train", "heads", "--data", str(data), "--out", str(tmp_path / "heads")]
@@ -52,6 +51,7 @@ def test_train_hands_its_options_over(fake, capsys, monkeypatch, tmp_path):
     [
         (["train"], "WHAT"),
         (["train", "feet"], "feet"),
+        (["train", "data", "--prompts", "/nowhere", "--out", "x"], "no prompts file"),
         (["train", "heads", "--data", "/nowhere", "--out", "x"], "no training data"),
         (["train", "heads", "--data", "/nowhere", "--out", "x", "--epochs", "no"], "--epochs"),
         (["train", "joint", "--data", "/nowhere", "--out", "x"], "no training data"),

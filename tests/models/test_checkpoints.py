@@ -202,6 +202,16 @@ def test_spoilt_public_format(tmp_path, change, message):
 
 
 @pytest.mark.parametrize(
+    "name", ["64.0.weight", "0.17.linear.bias", "99999999999.1.weight", "0.99999999999.linear.bias"]
+)
+def test_more_heads_than_any_checkpoint_has(tmp_path, name):
+    save_file(public_tensors() | {name: torch.zeros(2)}, tmp_path / "medusa_lm_head.safetensors")
+    public_config(tmp_path, medusa_num_heads=None)
+    with pytest.raises(ExplorerError, match="no Medusa checkpoint has that many"):
+        load_heads(tmp_path)
+
+
+@pytest.mark.parametrize(
     "text", ["{", "[1]", '{"kind": "own"}', '{"num_heads": "many"}', "[" * 9999]
 )
 def test_spoilt_config(tmp_path, text):

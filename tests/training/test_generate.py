@@ -42,13 +42,16 @@ def model():
     return model
 
 
+ASKED = [f"ask {'x' * (i % 7)} {i}" for i in range(30)]
+
+
 def options(tmp_path, **changes) -> DataOptions:
-    prompts = tmp_path / "prompts.jsonl"
-    if not prompts.exists():
-        lines = [json.dumps({"prompt": f"ask {'x' * (i % 7)} {i}"}) for i in range(30)]
-        prompts.write_text("\n".join(lines), "utf-8")
-    fields = {"out": tmp_path / "text.jsonl.gz", "prompts": prompts, "max_new_tokens": 24}
+    fields = {"out": tmp_path / "text.jsonl.gz", "prompts": "prompts.jsonl", "max_new_tokens": 24}
     return DataOptions(**{**fields, "batch_size": 7, "least_distinct": 0.0, **changes})
+
+
+def generate(model, settings, progress=lambda _: None):
+    return generate_data(model, settings, ASKED if settings.prompts else [], progress)
 
 
 def records(path) -> tuple[dict, list[dict]]:
@@ -71,7 +74,7 @@ def test_texts_side_by_side_are_what_each_would_be_alone(model):
 
 
 def test_replies_to_a_file_of_prompts(model, tmp_path):
-    result = generate_data(model, options(tmp_path))
+    result = generate(model, options(tmp_path))
     made_by, lines = records(result.out)
     assert made_by["model"] == model.name
     assert made_by["seed"] == 0
@@ -86,7 +89,7 @@ def test_replies_to_a_file_of_prompts(model, tmp_path):
 
 def test_the_model_may_invent_the_prompts(model, tmp_path):
     told = []
-    result = generate_data(model, options(tmp_path, prompts=None, invented=25), told.append)
+    result = generate(model, options(tmp_path, prompts=None, invented=25), told.append)
     _, lines = records(result.out)
     assert 5 < len(lines) <= 25
     assert len({tuple(line["prompt"]) for line in lines}) == len(lines)
@@ -94,7 +97,7 @@ def test_the_model_may_invent_the_prompts(model, tmp_path):
 
 
 def test_a_share_of_the_replies_is_sampled(model, tmp_path):
-    result = generate_data(model, options(tmp_path, sampled_share=0.5))
+    result = generate(model, options(tmp_path, sampled_share=0.5))
     warm = [line["temperature"] for line in records(result.out)[1]]
     assert 0 < warm.count(0.7) < len(warm)
     assert set(warm) == {0.0, 0.7}
@@ -102,18 +105,18 @@ def test_a_share_of_the_replies_is_sampled(model, tmp_path):
 
 def test_a_killed_run_loses_and_repeats_nothing(model, tmp_path):
     settings = {"invented": 12, "sampled_share": 0.3}
-    whole = generate_data(model, options(tmp_path, **settings, out=tmp_path / "whole.jsonl.gz"))
+    whole = generate(model, options(tmp_path, **settings, out=tmp_path / "whole.jsonl.gz"))
 
     def kill(event):
         if event["done"] >= 15:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        generate_data(model, options(tmp_path, **settings), kill)
+        generate(model, options(tmp_path, **settings), kill)
     part = tmp_path / "text.jsonl.gz.part"
     with open(part, "a", encoding="utf-8") as file:
         file.write('{"id": 29, "prompt": [1, 2], "respo')  # as a kill leaves it
-    resumed = generate_data(model, options(tmp_path, **settings))
+    resumed = generate(model, options(tmp_path, **settings))
     assert records(resumed.out)[1] == records(whole.out)[1]
     assert not part.exists()
 
@@ -123,46 +126,38 @@ def test_a_run_with_other_settings_is_not_mixed_in(model, tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        generate_data(model, options(tmp_path), kill)
+        generate(model, options(tmp_path), kill)
     with pytest.raises(ExplorerError, match="other settings"):
-        generate_data(model, options(tmp_path, seed=1))
+        generate(model, options(tmp_path, seed=1))
 
 
 def test_loops_are_dropped(model, tmp_path):
-    result = generate_data(model, options(tmp_path, max_new_tokens=200, least_distinct=0.5))
+    result = generate(model, options(tmp_path, max_new_tokens=200, least_distinct=0.5))
     _, lines = records(result.out)
     assert result.dropped > 0
     assert all(distinct_share(line["response"]) >= 0.5 for line in lines)
 
 
-@pytest.mark.parametrize("line", ['{"text": "x"}', "no json", '{"prompt": 3}', "[]"])
-def test_a_line_without_a_prompt_is_named(model, tmp_path, line):
-    path = tmp_path / "bad.jsonl"
-    path.write_text('{"prompt": "fine"}\n' + line, "utf-8")
-    with pytest.raises(ExplorerError, match="Line 2"):
-        generate_data(model, options(tmp_path, prompts=path))
-
-
 def test_nothing_to_write_is_said(model, tmp_path):
     with pytest.raises(ExplorerError, match="nothing to write"):
-        generate_data(model, options(tmp_path, prompts=None))
+        generate(model, options(tmp_path, prompts=None))
 
 
 def test_without_a_chat_template_no_prompt_is_invented(model, tmp_path):
     model.tokenizer = TinyTokenizer()
     with pytest.raises(ExplorerError, match="no chat template"):
-        generate_data(model, options(tmp_path, prompts=None, invented=3))
+        generate(model, options(tmp_path, prompts=None, invented=3))
 
 
 def test_a_place_that_cannot_be_written_is_one_sentence(model, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ExplorerError, match="cannot be written"):
-        generate_data(model, options(tmp_path, out=tmp_path / "file" / "text.jsonl.gz"))
+        generate(model, options(tmp_path, out=tmp_path / "file" / "text.jsonl.gz"))
 
 
 def test_random_state_is_left_alone(model, tmp_path):
     torch.manual_seed(5)
     expected = torch.rand(1)
     torch.manual_seed(5)
-    generate_data(model, options(tmp_path, sampled_share=1.0))
+    generate(model, options(tmp_path, sampled_share=1.0))
     assert torch.equal(torch.rand(1), expected)

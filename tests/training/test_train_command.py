@@ -47,7 +47,6 @@ def test_trained_heads_race(tiny, tmp_path, capsys, architecture):
         "--num-heads", 3, "--cache-folder", tmp_path / "hidden",
     )  # fmt: skip
     assert result["history"][1]["loss"] < result["history"][0]["loss"]
-    assert "held_out" not in result
 
     lab = explorer.load(model=str(tiny), heads=str(out))
     heads, table = load_heads(out, lab.model), load_rank_table(out)
@@ -83,6 +82,10 @@ def test_a_tuned_model_is_served_and_labelled(tiny, tmp_path, capsys):
     argv += ["--out", str(out), "--epochs", "2", "--alone-epochs", "1", "--lr", "0.01"]
     argv += ["--language-loss", "text", "--draft-vocab-size", "128", "--num-heads", "2"]
     trained = run_json(capsys, *argv, "--cache-folder", tmp_path / "hidden")
+    table = load_rank_table(out)
+    assert table.heads == heads_hash(load_heads(out))
+    assert sum(map(len, table.rows())) > 0
+    assert table.texts != load_rank_table(out / "heads-alone").texts
     assert model.read_bytes() == untouched
     assert trained["perplexity"]["unmerged"] < trained["perplexity"]["untouched"]
     # The rounding was in the loop, so quantising again costs little of what was gained.

@@ -8,6 +8,7 @@ from typing import Any
 
 from explorer.commands.console import Console
 from explorer.commands.options import load_explorer
+from explorer.commands.prompts import read_prompts
 from explorer.commands.train.common import Progress, add_settings, settings_from
 
 EXAMPLE = "python -m explorer train data --prompts assets/prompts.jsonl --out text.jsonl.gz"
@@ -25,9 +26,12 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     from explorer.training.generate import DataOptions, generate_data
 
     options = settings_from(args, DataOptions)
+    records = read_prompts(str(options.prompts)) if options.prompts else []
     explorer = load_explorer(args, console, heads="none")
     with closing(Progress(console)) as progress:
-        result = generate_data(explorer.model, options, progress)
+        result = generate_data(
+            explorer.model, options, [record["prompt"] for record in records], progress
+        )
     return result.model_dump(mode="json")
 
 
