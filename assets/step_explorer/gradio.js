@@ -13,6 +13,8 @@ watch("value", () => {
 import(`${root}step_explorer/main.js`).then(async ({ mount }) => {
   explorer = await mount(element, {
     missed: async (run, first) => JSON.parse(await server.missed_events(run, first)).events,
+    attention: async (question) =>
+      JSON.parse(await server.attention_weights(JSON.stringify(question))),
   });
   element.explorer = explorer;
   waiting.splice(0).forEach((message) => explorer.receive(message));

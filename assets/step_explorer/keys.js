@@ -9,6 +9,7 @@ export const KEYS = [
   ["l", "follow live"],
   ["t", "table of nodes"],
   ["m", "mask: boolean or 0/−∞"],
+  ["w", "mask: real attention weights"],
   ["x", "mask: expand the prefix"],
   ["p", "presenter mode"],
   ["Esc", "leave presenter mode"],
@@ -17,6 +18,8 @@ export const KEYS = [
 const TYPED_IN = "input, textarea, select, [contenteditable=''], [contenteditable='true']";
 const HARMLESS = "body, button, a, summary"; // outside the explorer: what needs no arrows or letters
 const PRESSED = "button, a[href], summary, [role=button]"; // their own space key stays theirs
+
+const switchMask = (app, form) => app.store.set({ form: app.state.form === form ? "mask" : form });
 
 export function listenToKeys(app) {
   const actions = {
@@ -31,7 +34,8 @@ export function listenToKeys(app) {
     "]": () => app.playback.shift(1),
     l: () => app.followLive(),
     t: () => app.store.set({ table: !app.state.table }),
-    m: () => app.store.set({ additive: !app.state.additive }),
+    m: () => switchMask(app, "additive"),
+    w: () => switchMask(app, "weights"),
     x: () => app.store.set({ prefixOpen: !app.state.prefixOpen }),
     p: () => app.present(!app.state.presenter),
     Escape: () => app.state.presenter && app.present(false),

@@ -1,5 +1,6 @@
 // The step explorer: holds one run in the browser and everything that looks at it.
 
+import { Attention } from "./attention.js";
 import { barView, controls } from "./bar.js";
 import { cacheView } from "./cache.js";
 import { costView } from "./cost.js";
@@ -36,10 +37,12 @@ export class Explorer {
   #wantedStep = null;
   #queue = Promise.resolve();
 
-  /** `options.missed(run, first)`: a promise of events that got lost on the way. */
+  /** `options.missed(run, first)`: a promise of events that got lost on the way;
+   *  `options.attention(question)`: one of attention weights that the trace does not carry. */
   constructor(element, options = {}) {
     this.missed = options.missed ?? null;
     this.playback = new Playback(this);
+    this.attention = new Attention(this, options.attention ?? null);
     this.element = h("div", { class: "sx" });
     this.element.append(...layout(this));
     element.append(this.element);

@@ -14,7 +14,9 @@ export class Store {
     clock: null, // seconds on the lanes' clock while it plays
     stage: LAST_STAGE, // how much of the step is revealed
     presenter: false,
-    additive: false, // the mask as 0 and −∞
+    form: "mask", // of the mask: itself, "additive" (0 and −∞) or attention "weights"
+    layer: null, // of the attention weights, from 0; null: what the trace or the model offers
+    head: null,
     prefixOpen: false, // the mask's prefix column expanded
     table: false, // the table of nodes in place of the verdict
     source: null, // where the run comes from, in words
@@ -39,7 +41,7 @@ export class Store {
     if (this.#changed.size) this.#schedule();
   }
 
-  /** Tell the views that something other than the state has changed: "trace" or "grown". */
+  /** Tell the views that something other than the state has changed: "trace", "grown" or "attention". */
   touch(key) {
     this.#changed.add(key);
     this.#schedule();

@@ -1,6 +1,7 @@
 // A run as it grows, and what follows from its records: parents, clocks, origins of tokens.
 
 export const FORMAT_VERSION = 1;
+export const MOST_ATTENTION = 4096; // heads that a file may carry
 const NO_HEADS = [];
 
 export class Trace {
@@ -17,6 +18,8 @@ export class Trace {
   plainClock = [];
   /** Per emitted token: its id, step and depth. */
   tokens = [];
+  /** Attention weights that are at hand: of the file, and those that were looked at since. */
+  attention = [];
   #shapes = [];
   #positions = new Map();
   #median = { count: -1, value: null };
@@ -30,6 +33,7 @@ export class Trace {
     record.steps.forEach((step) => trace.addStep(step));
     trace.plainPrefill = record.plain_prefill_ms ?? null;
     (record.plain ?? []).forEach((token) => trace.addPlain(token));
+    (record.attention ?? []).forEach((head) => trace.addAttention(head));
     return trace;
   }
 
@@ -69,6 +73,11 @@ export class Trace {
     this.plainClock.push((this.plainClock.at(-1) ?? 0) + token.milliseconds / 1000);
   }
 
+  addAttention(head) {
+    const same = (one) => one.step === head.step && one.layer === head.layer && one.head === head.head;
+    if (this.attention.length < MOST_ATTENTION && !this.attention.some(same)) this.attention.push(head);
+  }
+
   /** The record that a file holds, key for key as explorer.tracing writes it. */
   record() {
     const pieces = {};
@@ -81,6 +90,7 @@ export class Trace {
       steps: this.steps,
       plain: this.plain,
       plain_prefill_ms: this.plainPrefill,
+      attention: this.attention,
     };
   }
 

@@ -15,6 +15,7 @@ from explorer.tracing.attention import (
     MOST_VALUES,
     AttentionHead,
     AttentionQuestion,
+    OtherModelError,
     packed,
 )
 from explorer.tracing.schema import Trace
@@ -83,7 +84,7 @@ def question_of(
 def require_same_model(model: BaseModel, name: str, backend: str) -> None:
     """Raise ExplorerError unless the loaded model is the one that made a trace."""
     if (name, backend) != (model.name, model.backend):
-        raise ExplorerError(
+        raise OtherModelError(
             f"The run was made with {name:.100} ({backend:.20}), but {model.name} "
             f"({model.backend}) is loaded: load that model to compute its weights."
         )

@@ -15,6 +15,7 @@ from typing import Annotated
 
 from pydantic import Field, field_validator, model_validator
 
+from explorer.errors import ExplorerError
 from explorer.tracing.record import Entries, Record, TokenId
 
 ONE = 65_535  # the 16-bit number that stands for a weight of 1
@@ -30,7 +31,7 @@ Number = Annotated[int, Field(ge=0, lt=4096)]
 class AttentionHead(Record):
     """The weights of one head. Steps, layers and heads count from 0; of `layers` and `heads`.
 
-    slots    positions in the prefix that are told one by one, ascending
+    slots    positions in the prefix that are told one by one, ascending; the first is 0
     weights  base64 of little-endian 16-bit numbers, 65535 for 1. For each row of the step, in
              order: the sum over the prefix's other positions; a weight per slot; a weight per row
              of the path from the root to the row itself, both included. All other weights are 0.
@@ -41,20 +42,22 @@ class AttentionHead(Record):
     head: Number
     layers: Number
     heads: Number
-    slots: Entries[Annotated[int, Field(ge=0)]] = Field(max_length=MOST_SLOTS)
+    slots: Entries[Annotated[int, Field(ge=0)]] = Field(min_length=1, max_length=MOST_SLOTS)
     weights: str = Field(max_length=MOST_CHARACTERS, pattern=r"^[A-Za-z0-9+/]*={0,2}$")
 
     @model_validator(mode="after")
     def _in_bounds(self) -> AttentionHead:
         if self.layer >= self.layers or self.head >= self.heads:
             raise ValueError("layer and head must be below their numbers")
+        if self.slots[0] != 0:
+            raise ValueError("the first token must be told")
         if any(a >= b for a, b in zip(self.slots, self.slots[1:], strict=False)):
             raise ValueError("slots must ascend")
         return self
 
     def require_fit(self, context_length: int, depths: Sequence[int]) -> None:
         """Raise ValueError unless the weights are those of a step with such rows."""
-        if self.slots and self.slots[-1] >= context_length:
+        if self.slots[-1] >= context_length:
             raise ValueError(f"attention of step {self.step}: a slot lies outside the prefix")
         if len(self._bytes()) != 2 * value_count(len(self.slots), depths):
             raise ValueError(f"attention of step {self.step}: weights do not fit its rows")
@@ -81,6 +84,10 @@ def packed(rows: Sequence[Sequence[float]]) -> str:
     """Rows of weights, ordered as AttentionHead.weights wants them, as its text."""
     numbers = [min(ONE, max(0, round(value * ONE))) for row in rows for value in row]
     return base64.b64encode(struct.pack(f"<{len(numbers)}H", *numbers)).decode("ascii")
+
+
+class OtherModelError(ExplorerError):
+    """The model at hand is not the one that made the trace, or there is none."""
 
 
 class AttentionQuestion(Record):

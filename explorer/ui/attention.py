@@ -9,7 +9,7 @@ import threading
 from pydantic import ValidationError
 
 from explorer.errors import ExplorerError
-from explorer.tracing.attention import AttentionHead, AttentionQuestion
+from explorer.tracing.attention import AttentionHead, AttentionQuestion, OtherModelError
 from explorer.ui.engine import Engine
 from explorer.ui.limits import Limits
 
@@ -38,14 +38,16 @@ class AttentionDesk:
         self._one_at_a_time = threading.Lock()
 
     def answer(self, question: str) -> str:
-        """JSON: {"heads": [AttentionHead, …]}, the one that was asked for first, or {"problem": …}.
+        """JSON: {"heads": [AttentionHead, …]}, the one that was asked for first, or {"problem": …,
+        "able": whether another question about the same trace may be answered}.
 
         `question` is an AttentionQuestion as JSON. Never raises.
         """
         try:
             heads = self._weigh(_parsed(question))
         except ExplorerError as error:
-            return json.dumps({"problem": str(error)})
+            able = not isinstance(error, OtherModelError)
+            return json.dumps({"problem": str(error), "able": able})
         except Exception:  # a bug: the page must stay usable, and the log must say more
             log.exception("attention weights failed")
             return json.dumps({"problem": BUG})
@@ -68,7 +70,7 @@ class AttentionDesk:
     def _require_model(self) -> None:
         if self._engine.racer is None:
             loading = self._engine.status.phase == "loading"
-            raise ExplorerError(LOADING if loading else NO_MODEL)
+            raise ExplorerError(LOADING) if loading else OtherModelError(NO_MODEL)
 
 
 def _parsed(question: str) -> AttentionQuestion:

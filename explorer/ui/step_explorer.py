@@ -16,23 +16,29 @@ from explorer.ui.theme import ASSETS
 SERVED = {"step_explorer": "step_explorer", "traces": "traces", "compare-files": "compare"}
 
 
-def step_explorer(missed: Callable[[str, int], str], **more: object) -> gr.HTML:
+def step_explorer(
+    missed: Callable[[str, int], str], attention: Callable[[str], str], **more: object
+) -> gr.HTML:
     """Holds a run in the browser; its value is the latest message of explorer.ui.wire.Wire.
 
     `missed(run, first)` gives a run's message from event number `first` on, for a browser that
-    did not get some. (No subclass: Gradio writes a .pyi file beside each one's source.)
+    did not get some; `attention(question)` is explorer.ui.attention.AttentionDesk.answer. (No
+    subclass: Gradio writes a .pyi file beside each one's source.)
     """
 
     def missed_events(asked: list) -> str:
         run, first = asked
         return missed(str(run), int(first))
 
+    def attention_weights(question: str) -> str:
+        return attention(question)
+
     return gr.HTML(
         value="",
         html_template='<div class="sx-here"></div>',
         js_on_load=(ASSETS / "step_explorer" / "gradio.js").read_text(encoding="utf-8"),
         apply_default_css=False,
-        server_functions=[missed_events],
+        server_functions=[missed_events, attention_weights],
         **more,
     )
 

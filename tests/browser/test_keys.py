@@ -42,12 +42,22 @@ def test_nodes(steps, trace):
     assert "root" in steps.text(".sx-why h3")
 
 
-@pytest.mark.parametrize(("key", "part"), [("t", "table"), ("m", "additive"), ("x", "prefixOpen")])
+@pytest.mark.parametrize(("key", "part"), [("t", "table"), ("x", "prefixOpen")])
 def test_switches(steps, key, part):
     steps.press(key)
     assert steps.state(part)
     steps.press(key)
     assert not steps.state(part)
+
+
+def test_the_mask_has_three_forms(steps):
+    forms = []
+    for key in ("m", "w", "w", "w", "m", "m"):
+        forms.append(steps.press(key).state("form"))
+    assert forms == ["additive", "weights", "mask", "weights", "additive", "mask"]
+    steps.page.click(".sx-mask-forms >> text=attention")
+    assert steps.state("form") == "weights"
+    assert steps.page.get_attribute(".sx-mask-forms >> text=attention", "aria-pressed") == "true"
 
 
 def test_keys_are_left_to_those_who_need_them(steps):

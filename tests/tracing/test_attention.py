@@ -22,7 +22,7 @@ ROWS = [[0.2, 0.5, 0.3], [0.1, 0.4, 0.25, 0.25], [0.0, 0.0, 0.0, 1.0]]
 
 
 def head(**changes: object) -> AttentionHead:
-    values = {"step": 0, "layer": 3, "head": 1, "layers": 30, "heads": 9, "slots": [4]}
+    values = {"step": 0, "layer": 3, "head": 1, "layers": 30, "heads": 9, "slots": [0]}
     return AttentionHead(**values | {"weights": packed(ROWS)} | changes)
 
 
@@ -37,7 +37,9 @@ def test_weights_are_read_as_they_were_packed():
     [
         ({"layer": 30}, "below their numbers"),
         ({"head": 9}, "below their numbers"),
-        ({"slots": [4, 4]}, "ascend"),
+        ({"slots": [0, 4, 4]}, "ascend"),
+        ({"slots": [4]}, "first token must be told"),
+        ({"slots": []}, "at least 1"),
         ({"slots": list(range(200))}, "128"),
         ({"weights": "<b>"}, "pattern"),
         ({"weights": "A" * (MOST_CHARACTERS + 4)}, "at most"),
@@ -55,7 +57,7 @@ def test_a_record_that_cannot_be_is_refused(changes, told):
     [
         ({"weights": packed(ROWS[:2])}, "do not fit its rows"),
         ({"weights": "AAAAA"}, "no base64"),
-        ({"slots": [30]}, "outside the prefix"),
+        ({"slots": [0, 30]}, "outside the prefix"),
     ],
 )
 def test_a_record_that_does_not_fit_its_step_is_refused(changes, told):

@@ -1,0 +1,68 @@
+// Where the mask's cells stand: a few columns for the prefix, one for each row of the pass.
+
+export const LABEL = 9; // characters of a token's label
+const CHARACTER = 6.2;
+const [LEAST_CELL, MOST_CELL] = [3, 30];
+const LABELLED = 10; // cells this large have room for labels
+const PREFIX_SHOWN = 24; // tokens of the expanded prefix
+const APART = 5; // pixels between what is summed up or set apart, and the rest
+
+/** The prefix's columns, left to right. `kind`: "sum" of `tokens` tokens, the "first" token, or a
+ *  "token"; `at`: its position in the text; `slot`: its place among the slots of the head. */
+export function prefixColumns(app, view, head) {
+  const length = view.step.context_length;
+  const ids = view.trace.prefixIds(view.step);
+  const token = (at, slot, kind = "token") => ({ kind, at, slot, id: ids[at] });
+  const sum = (tokens) => (tokens > 0 ? [{ kind: "sum", tokens }] : []);
+  if (app.state.form !== "weights") {
+    if (!app.state.prefixOpen) return sum(length);
+    const shown = ids.slice(-PREFIX_SHOWN).map((id, i, all) => ({ kind: "token", at: length - all.length + i, id }));
+    return [...sum(length - shown.length), ...shown];
+  }
+  const first = token(0, 0, "first");
+  if (!app.state.prefixOpen || !head) return [first, ...sum(length - 1)];
+  const told = head.slots.slice(1).map((at, i) => token(at, i + 1));
+  return [first, ...sum(length - 1 - told.length), ...told];
+}
+
+/** `labelled`: rows have room for labels; `named`: columns have, too. */
+export function gridOf(app, picture, view, columns) {
+  const { unit } = app;
+  const { width, height } = picture.size;
+  const before = columns.length;
+  const open = columns.some(({ kind }) => kind === "token");
+  const apart = columns.filter(({ kind }) => kind !== "token").length;
+  const label = (LABEL + 2) * CHARACTER * unit;
+  const [left, topLabel] = [label + 34 * unit, label * 1.06];
+  const across = width - left - 14 - APART;
+  const room = Math.min((height - topLabel - 4) / view.rows, across / (view.rows + before));
+  const least = LABELLED * unit;
+  // Few rows share the room; many are drawn small, without labels, so that the pattern shows.
+  // An expanded prefix makes the picture wide: it scrolls rather than shrinks.
+  const tall = (height - topLabel) / view.rows >= least ? 1.3 * least : (height - 16 * unit - 4) / view.rows;
+  const smallest = Math.max(LEAST_CELL, open ? tall : 0);
+  const labelled = Math.max(smallest, room * picture.zoom) >= least;
+  const top = labelled ? topLabel : 16 * unit;
+  const fitting = labelled ? room : Math.min((height - top - 4) / view.rows, across / (view.rows + before));
+  const cell = Math.max(smallest, Math.min(MOST_CELL * unit, fitting) * picture.zoom);
+  const prefixX = (i) => left + i * cell + (i >= apart ? APART : 0);
+  const x = (row) => left + (before + row) * cell + 2 * APART;
+  return {
+    cell, left, top, labelled: cell >= least, named: labelled, unit, columns, prefixX, x,
+    size: Math.max(1, cell - (cell > 7 ? 1.2 : 0.4)),
+    y: (row) => top + row * cell,
+    width: x(view.rows) + 6,
+    height: top + view.rows * cell + 4,
+  };
+}
+
+/** What lies at a point of the picture: { row, column } with a column of the prefix, or { row, seen }
+ *  with a row of the pass; null outside. */
+export function placeAt(grid, view, x, y) {
+  const row = Math.floor((y - grid.top) / grid.cell);
+  if (row < 0 || row >= view.rows) return null;
+  const seen = Math.floor((x - grid.x(0)) / grid.cell);
+  if (seen >= 0 && seen < view.rows) return { row, seen };
+  const i = grid.columns.findIndex((_, at) => x >= grid.prefixX(at) && x < grid.prefixX(at) + grid.cell);
+  return i < 0 ? { row } : { row, column: grid.columns[i], i };
+}
