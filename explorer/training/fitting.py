@@ -23,6 +23,7 @@ from torch import Tensor
 from explorer.errors import ExplorerError
 from explorer.training.data import Conversation, fingerprint
 from explorer.training.distil import epoch_batches
+from explorer.training.log import TrainingLog
 
 Progress = Callable[[dict[str, Any]], None]
 CHECKPOINT = "unfinished.pt"
@@ -34,6 +35,7 @@ class FitOptions(BaseModel):
     data: Path
     out: Path
     epochs: int = Field(default=2, ge=1)
+    updates: int = Field(default=0, ge=0, description="end after so many updates; 0: all epochs")
     batch_size: int = Field(default=8, ge=1, description="conversations an update")
     weight_decay: float = Field(default=0.01, ge=0)
     warmup: float = Field(default=0.1, ge=0, lt=1, description="share of all updates")
@@ -51,6 +53,7 @@ class FitOptions(BaseModel):
     def key(self, model: Any, conversations: Sequence[Conversation]) -> str:
         """Names everything that shapes the result, but for learning rates: they may be lowered."""
         elsewhere = {"data", "out", "cache_folder", "save_every"}
+        elsewhere |= set() if self.updates else {"updates"}
         values = self.model_dump(mode="json", exclude=elsewhere)
         shaping = {k: v for k, v in values.items() if k != "lr" and not k.endswith("_lr")}
         parts = [shaping, model.name, model.backend, fingerprint(conversations)]
@@ -91,8 +94,8 @@ def fit(
     """Train on conversations of the given lengths; returns the history, a record an epoch.
 
     `key` names everything that shapes the result: a checkpoint in `options.out` with the same key
-    is gone on from. Raises ExplorerError for a loss that is no number, a checkpoint of another
-    run, and a full disk; what was saved before stays.
+    is gone on from. The log is kept there, too (training/log.py). Raises ExplorerError for a loss
+    that is no number, a checkpoint of another run, and a full disk; what was saved before stays.
     """
     optimizer = torch.optim.AdamW(task.groups(), weight_decay=options.weight_decay, fused=True)
     rates = [group["lr"] for group in optimizer.param_groups]
@@ -100,21 +103,27 @@ def fit(
     done, history, sums = checkpoint.read()
     per_epoch = math.ceil(len(lengths) / options.batch_size)
     total = options.epochs * per_epoch
+    total = min(total, options.updates or total)
     factor = warmup_cosine(total, options.warmup)
+    log = TrainingLog(options.out, done, total)
     if done:
         progress({"phase": "resumed", "update": done, "updates": total})
-    for epoch in range(1 + done // per_epoch, options.epochs + 1):
-        batches = epoch_batches(lengths, options.batch_size, options.seed, epoch)
-        log = _EpochLog(epoch, options.epochs, per_epoch, sums, progress)
-        for batch in batches[done % per_epoch :]:
+    while done < total:
+        epoch, began = 1 + done // per_epoch, done - done % per_epoch
+        batches = epoch_batches(lengths, options.batch_size, options.seed, epoch)[: total - began]
+        told = _EpochLog(epoch, options.epochs, len(batches), sums, progress)
+        for batch in batches[done - began :]:
             for group, rate in zip(optimizer.param_groups, rates, strict=True):
                 group["lr"] = rate * factor(done)
-            log.add(_update(task, optimizer, options, batch, done, total), done % per_epoch + 1)
+            parts = _update(task, optimizer, options, batch, done, total)
             done += 1
-            if done % options.save_every == 0 and done % per_epoch:
-                checkpoint.write(done, history, log.sums)
-        history.append({"epoch": epoch, **log.means(per_epoch)})
+            told.add(parts, done - began)
+            log.add(done, epoch, parts)
+            if done % options.save_every == 0 and done - began < len(batches):
+                checkpoint.write(done, history, told.sums)
+        history.append({"epoch": epoch, **told.means(len(batches))})
         history[-1].update(task.save(epoch, history))
+        log.add_epoch(done, history[-1])
         sums = {}
         checkpoint.write(done, history, sums)
         progress({"phase": "epoch", "epochs": options.epochs, **history[-1]})

@@ -62,3 +62,14 @@ def test_train_hands_its_options_over(fake, capsys, monkeypatch, tmp_path):
 )
 def test_bad_input_is_one_line_and_status_two(fake, capsys, argv, hint):
     assert hint in refused(capsys, *argv)
+
+
+def test_curves_are_drawn_without_a_model(fake, capsys, tmp_path):
+    log, out = tmp_path / "training.jsonl", tmp_path / "curves.svg"
+    log.write_text('{"update": 5, "epoch": 1, "loss": 2.0}\n{"update": 9, "epoch": 1, "loss": 1}\n')
+    result, _ = run_json(capsys, "train", "curves", "--log", str(log), "--out", str(out))
+    assert (result["updates"], result["lines"]) == (9, 2)
+    assert out.read_text().startswith("<svg")
+    assert not hasattr(fake, "loaded")
+    argv = ["train", "curves", "--log", "/nowhere", "--out", str(out)]
+    assert "no training log" in refused(capsys, *argv)

@@ -52,8 +52,9 @@ def test_trained_heads_race(tiny, tmp_path, capsys, architecture):
     heads, table = load_heads(out, lab.model), load_rank_table(out)
     assert heads.config.architecture == architecture
     assert table.heads == heads_hash(heads)
-    assert len(table.rows()) == 2  # 5 % of the conversations
-    assert all(len(rows) for rows in table.rows())
+    rows = [len(text.rows) for text in table.ranked()]
+    assert rows
+    assert result["holdout_tokens"] == sum(rows) + 3 * len(rows)  # three heads look ahead
     assert "guessed" not in " ".join(lab.notes)
     argv = ["--max-new-tokens", 12, "--tree", "cartesian:2,2", "--methods", f"plain,{architecture}"]
     race = run_json(capsys, "race", "hello", "--model", tiny, "--heads", out, *argv)
@@ -84,7 +85,7 @@ def test_a_tuned_model_is_served_and_labelled(tiny, tmp_path, capsys):
     trained = run_json(capsys, *argv, "--cache-folder", tmp_path / "hidden")
     table = load_rank_table(out)
     assert table.heads == heads_hash(load_heads(out))
-    assert sum(map(len, table.rows())) > 0
+    assert any(len(text.rows) for text in table.ranked())
     assert table.texts != load_rank_table(out / "heads-alone").texts
     assert model.read_bytes() == untouched
     assert trained["perplexity"]["unmerged"] < trained["perplexity"]["untouched"]

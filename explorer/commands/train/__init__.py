@@ -17,6 +17,7 @@ SUBCOMMANDS = {
     "heads": "train Medusa heads on the frozen base model (Medusa-1)",
     "joint": "train heads together with the base model, through a LoRA adapter (Medusa-2)",
     "draft": "distil a small draft model",
+    "curves": "draw the log of a training run",
 }
 
 
