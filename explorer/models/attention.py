@@ -14,14 +14,21 @@ are padded to a multiple of `SLOT_BLOCK` so that no loop has a remainder.
 
 from __future__ import annotations
 
+import ctypes
+
 import numba
 import numpy as np
 import torch
+from numba import types
 from transformers import AttentionInterface
+
+from explorer.models.compiled import claim, flags_at, floats_at
+from explorer.models.threads import on_all_threads
 
 FIXED_ORDER = "fixed_order"
 SLOT_BLOCK = 64
 FIXED_POINT = np.float32(2.0**40)
+CALL = 12  # numbers in the description of a call
 
 
 def pad_slots(slots: int) -> int:
@@ -70,26 +77,16 @@ def _weights_of(scores, visible, exponents):
 
 # Fused multiply-adds are allowed from here on: they round once less, in the same order.
 @numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
-def _score_pair(a, b, keys, scaling, scores_a, scores_b):
-    """scores[j] = scaling · Σ_d query[d] · keys[d, j] for two queries, d in one fixed order.
+def _score_pair(a, b, keys, scores_a, scores_b):
+    """scores[j] = Σ_d query[d] · keys[d, j] for two queries, d in one fixed order.
 
     Two at a time, because reading the keys takes longer than multiplying them.
     """
     scores_a[:] = np.float32(0.0)
     scores_b[:] = np.float32(0.0)
     for d in range(0, a.size, 4):
-        a0, a1, a2, a3 = (
-            a[d] * scaling,
-            a[d + 1] * scaling,
-            a[d + 2] * scaling,
-            a[d + 3] * scaling,
-        )
-        b0, b1, b2, b3 = (
-            b[d] * scaling,
-            b[d + 1] * scaling,
-            b[d + 2] * scaling,
-            b[d + 3] * scaling,
-        )
+        a0, a1, a2, a3 = a[d], a[d + 1], a[d + 2], a[d + 3]
+        b0, b1, b2, b3 = b[d], b[d + 1], b[d + 2], b[d + 3]
         k0, k1, k2, k3 = keys[d], keys[d + 1], keys[d + 2], keys[d + 3]
         for j in range(scores_a.size):
             scores_a[j] += (a0 * k0[j] + a1 * k1[j]) + (a2 * k2[j] + a3 * k3[j])
@@ -114,32 +111,61 @@ def _mix_pair(weights_a, weights_b, values, out_a, out_b):
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
-def _attend(query, keys, values, mask, scaling, out):
-    """Fill `out` [n, heads, head size]; see `fixed_order_attention` for the shapes."""
+def _attend(claimed, query, keys, values, mask, out):
+    """Fill `out` [n, heads, head size]; see `fixed_order_attention` for the shapes.
+
+    The work is a row of items, two queries of one key-value head each. Any number of threads may
+    run this side by side on the same arguments: an item is computed by the one that claims it.
+    """
     heads, n, size = query.shape
     group = heads // keys.shape[0]
+    pairs = -(-n * group // 2)
     scores_a = np.empty(mask.shape[1], np.float32)
     scores_b = np.empty(mask.shape[1], np.float32)
     exponents = np.empty(mask.shape[1], np.int32)
     out_a, out_b = np.empty(size, np.float32), np.empty(size, np.float32)
-    for kv in range(keys.shape[0]):
+    item = claim(claimed)
+    while item < pairs * keys.shape[0]:
+        kv, first = item // pairs, 2 * (item % pairs)
         # Row i, head g of the group is query i · group + g; an odd one out is paired with itself.
-        for first in range(0, n * group, 2):
-            second = min(first + 1, n * group - 1)
-            i, g, k, h = first // group, first % group, second // group, second % group
-            last = mask.shape[1] - 1
-            while not (mask[i, last] or mask[k, last]):
-                last -= 1
-            slots = -(-(last + 1) // SLOT_BLOCK) * SLOT_BLOCK
-            a, b = scores_a[:slots], scores_b[:slots]
-            g, h = kv * group + g, kv * group + h
-            _score_pair(query[g, i], query[h, k], keys[kv], scaling, a, b)
-            total_a = _weights_of(a, mask[i, :slots], exponents[:slots])
-            total_b = _weights_of(b, mask[k, :slots], exponents[:slots])
-            _mix_pair(a, b, values[kv], out_a, out_b)
-            for d in range(size):
-                out[i, g, d] = out_a[d] / total_a
-                out[k, h, d] = out_b[d] / total_b
+        second = min(first + 1, n * group - 1)
+        i, g, k, h = first // group, first % group, second // group, second % group
+        last = mask.shape[1] - 1
+        while not (mask[i, last] or mask[k, last]):
+            last -= 1
+        slots = -(-(last + 1) // SLOT_BLOCK) * SLOT_BLOCK
+        a, b = scores_a[:slots], scores_b[:slots]
+        g, h = kv * group + g, kv * group + h
+        _score_pair(query[g, i], query[h, k], keys[kv], a, b)
+        total_a = _weights_of(a, mask[i, :slots], exponents[:slots])
+        total_b = _weights_of(b, mask[k, :slots], exponents[:slots])
+        _mix_pair(a, b, values[kv], out_a, out_b)
+        for d in range(size):
+            out[i, g, d] = out_a[d] / total_a
+            out[k, h, d] = out_b[d] / total_b
+        item = claim(claimed)
+
+
+@numba.cfunc(types.void(types.CPointer(types.int64)), cache=True)
+def _task(call):
+    """`_attend` on the addresses and sizes that `fixed_order_attention` writes down."""
+    told = numba.carray(call, CALL)
+    heads, n, size, kv_heads, capacity, slots = (
+        told[6],
+        told[7],
+        told[8],
+        told[9],
+        told[10],
+        told[11],
+    )
+    _attend(
+        told,  # its first number counts the items that are claimed
+        numba.carray(floats_at(told[1]), (heads, n, size)),
+        numba.carray(floats_at(told[2]), (kv_heads, size, capacity)),
+        numba.carray(floats_at(told[3]), (kv_heads, capacity, size)),
+        numba.carray(flags_at(told[4]), (n, slots)),
+        numba.carray(floats_at(told[5]), (n, heads, size)),
+    )
 
 
 def fixed_order_attention(
@@ -158,17 +184,14 @@ def fixed_order_attention(
     with slots a multiple of SLOT_BLOCK and at least one visible slot a row. Returns
     ([1, n, heads, head size] in the query's dtype, None).
     """
-    rows = query[0].float().contiguous()
+    rows = query[0].float() * scaling
     heads, n, size = rows.shape
     out = torch.empty(n, heads, size)
-    _attend(
-        rows.numpy(),
-        key.numpy(),
-        value.numpy(),
-        attention_mask[0, 0].numpy(),
-        np.float32(scaling),
-        out.numpy(),
-    )
+    # Kept by name until the call is over: only their addresses are passed on.
+    arrays = [array.contiguous() for array in (rows, key, value, attention_mask[0, 0], out)]
+    places = [array.data_ptr() for array in arrays]
+    sizes = heads, n, size, key.shape[0], key.shape[2], attention_mask.shape[-1]
+    on_all_threads(_task.address, (ctypes.c_int64 * CALL)(0, *places, *sizes))
     return out[None].to(query.dtype), None
 
 
