@@ -1,0 +1,172 @@
+"""Questions about attention weights that a browser asks: answered, limited, never an error."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+
+import gradio as gr
+import pytest
+
+from explorer.errors import ExplorerError
+from explorer.tracing.attention import AttentionHead, AttentionQuestion, OtherModelError, packed
+from explorer.ui.attention import AT_ONCE, AttentionDesk
+from explorer.ui.engine import Engine
+from explorer.ui.handlers import Handlers
+from explorer.ui.limits import PRIVATE, PUBLIC
+from explorer.ui.serve import replay
+from tests.analysis.tiny_model import tiny_explorer
+from tests.ui.fakes import FakeExplorer
+from tests.ui.test_handlers import values
+
+QUESTION = {
+    "model": "tiny",
+    "backend": "fp32",
+    "step": 2,
+    "prefix": [1, 2, 3],
+    "token_ids": [4, 5],
+    "parents": [-1, 0],
+}
+ROWS = [[0.0, 0.5, 0.5], [0.1, 0.4, 0.25, 0.25]]
+
+
+class Weighing(FakeExplorer):
+    """Answers every question with the same weights, and remembers where it was asked."""
+
+    def __init__(self, **more: object) -> None:
+        super().__init__(**more)
+        self.threads: list[str] = []
+
+    def weigh(self, question: AttentionQuestion) -> list[AttentionHead]:
+        self.threads.append(threading.current_thread().name)
+        if question.model == "explode":
+            raise RuntimeError("a bug")
+        if question.model == "another":
+            raise OtherModelError("The run was made with another model.")
+        of = {"step": question.step, "layer": 1, "head": 0, "layers": 2, "heads": 2}
+        return [AttentionHead(**of, slots=[0], weights=packed(ROWS))]
+
+
+def loaded(load) -> Engine:
+    engine = Engine(load)
+    engine.start()
+    end = time.monotonic() + 30
+    while engine.status.phase == "loading" and time.monotonic() < end:
+        time.sleep(0.01)
+    return engine
+
+
+def desk_of(racer=None, limits=PRIVATE) -> AttentionDesk:
+    return AttentionDesk(loaded(lambda progress: racer or Weighing()), limits)
+
+
+def ask(desk: AttentionDesk, **changes: object) -> dict:
+    return json.loads(desk.answer(json.dumps(QUESTION | changes)))
+
+
+def test_a_question_is_answered_on_the_models_own_thread():
+    racer = Weighing()
+    (head,) = ask(desk_of(racer))["heads"]
+    assert AttentionHead.model_validate(head).rows([0, 1])[1] == pytest.approx(ROWS[1], abs=1e-5)
+    assert all(name.startswith("model") for name in racer.threads)
+
+
+def test_a_loaded_model_answers_with_all_heads_of_the_layer():
+    heads = ask(desk_of(tiny_explorer()), layer=1, head=1)["heads"]
+    assert [(head["layer"], head["head"]) for head in heads] == [(1, 1), (1, 0)]
+    told = ask(desk_of(tiny_explorer()), model="Llama")
+    assert "made with Llama (fp32), but tiny (fp32) is loaded" in told["problem"]
+    assert told["able"] is False
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "nonsense",
+        "[]",
+        "{}",
+        '{"prefix": ' + "[" * 5000,
+        json.dumps(QUESTION | {"parents": [-1, 1]}),
+        json.dumps(QUESTION | {"prefix": [-4]}),
+        json.dumps(QUESTION | {"prefix": ["<img src=x>"]}),
+        json.dumps(QUESTION | {"token_ids": [1] * 600, "parents": [-1] + [0] * 599}),
+        json.dumps(QUESTION | {"prefix": [1] * 300_000}),
+        json.dumps(QUESTION | {"path": "/etc/passwd"}),
+        None,
+        ["a", "list"],
+    ],
+)
+def test_a_hostile_question_is_one_sentence(text):
+    racer = Weighing()
+    told = json.loads(desk_of(racer).answer(text))
+    assert told == {
+        "problem": "The question does not describe a step: open the trace again.",
+        "able": True,
+    }
+    assert racer.threads == []
+
+
+def test_a_bug_is_one_sentence_too():
+    assert "could not be computed" in ask(desk_of(), model="explode")["problem"]
+    assert ask(desk_of(), model="another")["able"] is False
+
+
+def test_a_public_host_computes_for_short_texts_only():
+    limit = PUBLIC.attention_tokens
+    assert "heads" in ask(desk_of(limits=PUBLIC), prefix=[1] * (limit - 2))
+    assert f"up to {limit:,} tokens" in ask(desk_of(limits=PUBLIC), prefix=[1] * limit)["problem"]
+    assert "heads" in ask(desk_of(limits=PRIVATE), prefix=[1] * limit)
+
+
+def test_while_a_run_goes_on_only_small_questions_are_answered():
+    engine = loaded(lambda progress: Weighing())
+    desk = AttentionDesk(engine, PRIVATE)
+    ticket = engine.enter()
+    assert "heads" in ask(desk)
+    assert "busy with a run" in ask(desk, prefix=[1] * AT_ONCE)["problem"]
+    engine.leave(ticket)
+    assert "heads" in ask(desk, prefix=[1] * AT_ONCE)
+
+
+def test_a_question_between_two_turns_leaves_the_run_as_it_is():
+    engine = loaded(lambda progress: Weighing(pace=0.002))
+    with gr.Blocks():
+        handlers = Handlers(engine, PRIVATE)
+    desk, sent = AttentionDesk(engine, PRIVATE), []
+    for update in handlers.run(None, "hi", *values()):
+        sent.append(update)
+        assert "heads" in ask(desk)
+    session = sent[0][handlers.page.session]
+    assert session.phase == "done"
+    assert session.ours == session.theirs
+    assert len(session.ours) == 40
+
+
+def test_without_a_model_the_sentence_says_so():
+    told = ask(AttentionDesk(loaded(replay), PRIVATE))
+    assert "this app has none" in told["problem"]
+    assert told["able"] is False
+    gate = threading.Event()
+    engine = Engine(lambda progress: gate.wait(5) and Weighing())
+    engine.start()
+    told = ask(AttentionDesk(engine, PRIVATE))
+    gate.set()
+    assert "still loading" in told["problem"]
+    assert told["able"] is True
+
+
+def test_a_failed_load_is_no_model():
+    def load(progress):
+        raise ExplorerError("There are no weights.")
+
+    assert ask(AttentionDesk(loaded(load), PRIVATE))["able"] is False
+
+
+def test_the_page_offers_it_to_the_browser():
+    with gr.Blocks():
+        handlers = Handlers(loaded(lambda progress: Weighing()), PRIVATE)
+    function = handlers.page.explorer.attention_weights
+    assert function._is_server_fn
+    assert "heads" in json.loads(function(json.dumps(QUESTION)))
