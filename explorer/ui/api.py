@@ -5,6 +5,7 @@ Their runs wait in the same queue as those of the page, on the same model and un
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -125,13 +126,18 @@ def connect_api(engine: Engine, limits: Limits, demo: gr.Blocks) -> None:
 
 def _endpoint(
     answers: Callable[..., Iterator[Answer]], arguments: Sequence[Argument]
-) -> Callable[..., Iterator[Answer]]:
-    """A function of the arguments' values, in order, whose failures are one sentence."""
+) -> Callable[..., Iterator[Answer | str]]:
+    """A function of the arguments' values and the request, whose failures are one sentence."""
 
-    def endpoint(*values: object) -> Iterator[Answer]:
-        given = {argument.name: value for argument, value in zip(arguments, values, strict=True)}
+    names = [argument.name for argument in arguments]
+
+    def endpoint(*values: object) -> Iterator[Answer | str]:
+        *given, request = values
+        # Gradio would show an agent Python's way of writing a dict.
+        agent = request.headers.get("x-gradio-user") == "mcp"
         try:
-            yield from answers(**given)
+            for answer in answers(**dict(zip(names, given, strict=True))):
+                yield json.dumps(answer, ensure_ascii=False) if agent else answer
         except Exception as error:
             raise gr.Error(sentence(error), print_exception=False) from error
 
@@ -157,5 +163,7 @@ def _record(trace: Trace) -> Answer:
 def _update(state: str, builder: TraceBuilder) -> Answer:
     """How far a run is: state is loading, waiting or decoding."""
     tokens = [token for step in builder.steps for token in step.emitted]
-    text = join_pieces(builder.pieces, tokens)
-    return {"state": state, "text": text, "new_tokens": len(tokens)}
+    ends = builder.header.eos_ids if builder.header else []
+    text = join_pieces(builder.pieces, [token for token in tokens if token not in ends])
+    whole = text.rstrip("\ufffd")  # the last character may not be complete yet
+    return {"state": state, "text": whole, "new_tokens": len(tokens)}

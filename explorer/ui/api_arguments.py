@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import gradio as gr
+
 from explorer.config import DecodeSettings
 from explorer.decoding.registry import METHODS, PLAIN
 
@@ -60,20 +62,22 @@ RACE = [PROMPT, LANES, *(setting for setting in SETTINGS if setting.name != "met
 def describe(
     function: Callable, name: str, about: str, arguments: Sequence[Argument], answer: Any
 ) -> None:
-    """Give a function of `*values` the name, signature and docstring that Gradio documents."""
+    """Give a function of `*values` the name, signature and docstring that Gradio documents.
+
+    The last of its values is the request, which Gradio fills in.
+    """
     told = "\n".join(f"    {argument.name}: {argument.about}" for argument in arguments)
     function.__name__ = name
     function.__doc__ = f"{about}\n\nArgs:\n{told}"
-    function.__annotations__ = {a.name: a.kind for a in arguments} | {"return": answer}
-    function.__signature__ = inspect.Signature(
-        [
-            inspect.Parameter(
-                argument.name,
-                inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                default=argument.default,
-                annotation=argument.kind,
-            )
-            for argument in arguments
-        ],
-        return_annotation=answer,
-    )
+    accepted = [*arguments, Argument("request", gr.Request, None, "")]
+    function.__annotations__ = {a.name: a.kind for a in accepted} | {"return": answer}
+    parameters = [
+        inspect.Parameter(
+            argument.name,
+            inspect.Parameter.POSITIONAL_OR_KEYWORD,
+            default=argument.default,
+            annotation=argument.kind,
+        )
+        for argument in accepted
+    ]
+    function.__signature__ = inspect.Signature(parameters, return_annotation=answer)

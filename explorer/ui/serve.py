@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import get_args
 
 import gradio as gr
+from starlette.middleware import Middleware
 
 from explorer.config import Backend, Device
 from explorer.ui.api import connect_api
@@ -17,6 +18,7 @@ from explorer.ui.compare_handlers import connect_compare
 from explorer.ui.engine import Engine, Progress, Racer, RecordedOnlyError
 from explorer.ui.handlers import connect
 from explorer.ui.limits import PRIVATE, PUBLIC, Limits
+from explorer.ui.no_files import NoFiles
 from explorer.ui.step_explorer import routes
 from explorer.ui.theme import STYLE_SHEETS, theme
 
@@ -73,7 +75,9 @@ def build_app(engine: Engine, limits: Limits) -> gr.Blocks:
     ) as demo:
         connect_api(engine, limits, demo)  # first: its names are taken as they are
         connect(engine, limits, demo)
+        gr.Navbar(visible=False)  # the header has the links
     with demo.route("Compare", "/compare", show_in_navbar=False):
+        gr.Navbar(visible=False)
         connect_compare(engine, limits, demo)
     demo.queue(default_concurrency_limit=16, max_size=4 * limits.waiting_runs, api_open=False)
     return demo
@@ -100,7 +104,7 @@ def serve(
         enable_monitoring=False,
         max_file_size="1kb",  # nothing is uploaded
         prevent_thread_lock=True,
-        app_kwargs={"routes": routes()},
+        app_kwargs={"routes": routes(), "middleware": [Middleware(NoFiles)]},
     )
     engine.start()
     return demo

@@ -1,0 +1,62 @@
+"""Refuses every call that names a file.
+
+Gradio fetches the path or URL of whatever looks like its FileData in a call's data, for any
+component, before a handler sees it. This app takes no files, so such a call has no honest reason.
+"""
+
+from __future__ import annotations
+
+import json
+
+from gradio_client.utils import is_file_obj_with_meta
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+REFUSAL = "No files and no addresses of files are accepted here: give the text itself."
+
+
+class NoFiles:
+    """ASGI middleware over the whole app."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Look through the data of a call before it goes on."""
+        if scope["type"] == "http" and scope["method"] == "POST":
+            request = Request(scope, receive)
+            if not request.headers.get("content-type", "").startswith("multipart/form-data"):
+                body = await request.body()
+                if names_a_file(body):
+                    await JSONResponse({"detail": REFUSAL}, 400)(scope, receive, send)
+                    return
+                receive = _told_again(body, receive)
+        await self.app(scope, receive, send)
+
+
+def names_a_file(body: bytes) -> bool:
+    """Whether JSON holds what Gradio takes for a file, at any depth."""
+    try:
+        left = [json.loads(body)]
+    except (ValueError, RecursionError):  # who reads it next refuses it for what it is
+        return False
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            if isinstance(value.get("meta"), dict) and is_file_obj_with_meta(value):
+                return True
+            left.extend(value.values())
+        elif isinstance(value, list):
+            left.extend(value)
+    return False
+
+
+def _told_again(body: bytes, receive: Receive) -> Receive:
+    """A `receive` that gives the body that has been read, then what comes after it."""
+    first: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def again() -> Message:
+        return first.pop() if first else await receive()
+
+    return again
