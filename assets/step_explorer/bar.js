@@ -27,7 +27,7 @@ export function barView(app) {
     h("div", { class: "sx-tools" }, button("open", "Open a saved trace", () => input.click()), ...needing, help()), input);
   app.store.subscribe((any) => {
     if (any("source", "problem", "trace")) draw(app, caption);
-    needing.forEach((one) => (one.disabled = !app.view));
+    if (any("trace", "step")) needing.forEach((one) => (one.disabled = !app.view));
     if (any("gallery")) replace(gallery, galleryList(app));
   });
   return element;
@@ -69,7 +69,8 @@ export function controls(app) {
       play.title = label;
       play.setAttribute("aria-label", label);
     }
-    speed.value = app.state.speed;
+    if (any("speed")) speed.value = app.state.speed;
+    if (!any("follow", "live", "trace")) return;
     follow.setAttribute("aria-pressed", app.state.follow && app.state.live);
     follow.disabled = !app.state.live;
   });

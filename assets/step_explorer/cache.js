@@ -1,6 +1,6 @@
 // The KV cache: a step writes n rows, the accepted ones slide into place, the rest vanish.
 
-import { s } from "./dom.js";
+import { Marked, rowOf, s } from "./dom.js";
 import { count } from "./numbers.js";
 import { Picture } from "./picture.js";
 import { LAST_STAGE } from "./store.js";
@@ -10,6 +10,7 @@ const [LEAST_SLOT, MOST_SLOT] = [3, 64];
 const LABELLED = 30;
 
 export function cacheView(app) {
+  const lit = new Marked("is-line");
   let slots = [];
   const picture = new Picture("cache", "KV cache", "", draw, { zooms: false });
 
@@ -19,6 +20,9 @@ export function cacheView(app) {
     const { width, height } = picture.size;
     const svg = s("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": view ? spoken(view) : "KV cache" });
     if (!view) return svg;
+    svg.addEventListener("pointerover", ({ target }) => app.store.set({ hover: rowOf(target) }));
+    svg.addEventListener("pointerleave", () => app.store.set({ hover: null }));
+    svg.addEventListener("click", ({ target }) => rowOf(target) !== null && app.select(rowOf(target)));
     const grid = gridOf(view, width, height, app.unit);
     svg.append(prefix(grid, grid.above, "written", view), prefix(grid, grid.below, "kept", view));
     const kept = app.state.stage === LAST_STAGE ? view.step.accepted.slice(0, view.step.emitted.length) : [];
@@ -37,8 +41,7 @@ export function cacheView(app) {
   }
 
   function focus() {
-    const line = new Set(app.focusLine);
-    slots.forEach((group, row) => group.classList.toggle("is-line", line.has(row)));
+    lit.set(app.focusLine.flatMap((row) => slots[row] ?? []));
   }
 
   app.store.subscribe((any) => {
@@ -70,8 +73,7 @@ function prefix(grid, y, word, view) {
 function slot(app, svg, grid, row, at, y) {
   const { view, state } = app;
   const kind = state.stage > 3 || row === 0 ? view.step.verdicts[row] : "open";
-  const group = s("g", { class: `sx-slot is-${kind}`, onpointerenter: () => app.store.set({ hover: row }),
-    onpointerleave: () => app.store.set({ hover: null }), onclick: () => app.select(row) },
+  const group = s("g", { class: `sx-slot is-${kind}`, "data-row": row },
     s("rect", { x: grid.x(at), y, width: Math.max(1, grid.slot - 1.5), height: grid.tall }));
   if (grid.slot >= LABELLED * grid.unit) {
     const limit = Math.floor((grid.slot - 8) / (6.4 * grid.unit));

@@ -29,6 +29,28 @@ export function select(label, options, value, onchange) {
   return list;
 }
 
+/** Keeps a class on the elements that it was given last; only what changes is touched. */
+export class Marked {
+  #on = new Set();
+
+  constructor(name) {
+    this.name = name;
+  }
+
+  set(elements) {
+    const next = new Set(elements);
+    for (const element of this.#on) if (!next.has(element)) element.classList.remove(this.name);
+    for (const element of next) if (!this.#on.has(element)) element.classList.add(this.name);
+    this.#on = next;
+  }
+}
+
+/** The row of the verify pass that an element inside a picture shows; null: none. */
+export function rowOf(element) {
+  const row = element.closest("[data-row]")?.dataset.row;
+  return row === undefined ? null : Number(row);
+}
+
 const spoken = (text, title) => (/[a-z]{2}/i.test(text) ? null : title);
 
 export function download(name, blob) {

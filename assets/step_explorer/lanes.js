@@ -1,7 +1,7 @@
 // The text of both lanes: an element per token, its look the depth at which it was accepted.
 // Only what grew is added; the step on view and the moment on the clock only change classes.
 
-import { h, replace } from "./dom.js";
+import { h, Marked, replace } from "./dom.js";
 import { saving } from "./export.js";
 import { plural, probability, rate, ratio } from "./numbers.js";
 import { raceFigures } from "./stats.js";
@@ -46,6 +46,7 @@ export function lanesView(app) {
 
 class Lane {
   elements = []; // per token the element that shows it
+  lit = new Marked("is-line");
   #assembler = new Assembler();
   #open = null; // an element whose character is not complete yet
   #before = null; // the reply that this run continues
@@ -158,14 +159,11 @@ function mark(app, medusa, plain) {
 
 /** The tokens of the accepted path that lie on the line of the node in focus. */
 function light(app, medusa) {
-  medusa.box.querySelectorAll(".is-line").forEach((element) => element.classList.remove("is-line"));
-  if (!app.view || app.state.hover === null) return;
+  if (!app.view || app.state.hover === null) return medusa.lit.set([]);
   const { step } = app.view;
   const begin = app.trace.tokensBy[app.state.step] - step.emitted.length;
   const line = new Set(app.focusLine);
-  step.accepted.forEach((row, depth) => {
-    if (line.has(row)) medusa.elements[begin + depth]?.classList.add("is-line");
-  });
+  return medusa.lit.set(step.accepted.flatMap((row, depth) => (line.has(row) && medusa.elements[begin + depth]) || []));
 }
 
 function origin(trace, at) {

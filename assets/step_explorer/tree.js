@@ -1,6 +1,6 @@
 // The candidate tree of a step: what was guessed, how surely, and what became of it.
 
-import { s } from "./dom.js";
+import { Marked, rowOf, s } from "./dom.js";
 import { probability, shortProbability } from "./numbers.js";
 import { Picture } from "./picture.js";
 import { descendants, foldedRows, tidy } from "./tree_layout.js";
@@ -12,7 +12,9 @@ const [LEAST_COLUMN, MOST_COLUMN] = [72, 150];
 
 export function treeView(app) {
   const opened = new Set();
+  const [lit, focused] = [new Marked("is-line"), new Marked("is-focus")];
   let nodes = new Map(); // row → its elements
+  let selected = null; // the node that the keyboard reaches
   const picture = new Picture("tree", "Candidate tree", "● accepted  ○ rejected  ◇ never reached  ■ root  □ bonus; larger: likelier to the base model", draw);
   picture.box.addEventListener("pointerleave", () => app.store.set({ hover: null }));
 
@@ -30,13 +32,27 @@ export function treeView(app) {
     });
     const [edges, marks] = [s("g"), s("g", { role: "presentation" })];
     svg.append(edges, marks);
+    listen(svg);
     for (const row of [...grid.place.keys()].sort((a, b) => a - b)) {
       if (row > 0 && app.state.stage === 0) continue;
-      nodes.set(row, drawNode(app, grid, row, edges, marks, () => toggle(row)));
+      nodes.set(row, drawNode(app, grid, row, edges, marks));
     }
     if (app.state.stage > 3) drawBonus(app, grid, edges, marks);
     focus();
     return svg;
+  }
+
+  function listen(svg) {
+    svg.addEventListener("pointerover", ({ target }) => {
+      const row = rowOf(target);
+      if (row !== null) app.store.set({ hover: row });
+    });
+    svg.addEventListener("click", ({ target }) => {
+      const row = rowOf(target);
+      if (row === null) return;
+      app.select(row);
+      toggle(row);
+    });
   }
 
   function toggle(row) {
@@ -46,15 +62,14 @@ export function treeView(app) {
   }
 
   function focus() {
-    const line = new Set(app.focusLine);
-    for (const [row, { group, edge }] of nodes) {
-      for (const element of [group, edge]) {
-        element?.classList.toggle("is-line", line.has(row));
-        element?.classList.toggle("is-focus", row === app.focusRow);
-      }
-      group.setAttribute("aria-selected", row === app.row);
-      group.setAttribute("tabindex", row === app.row ? 0 : -1);
-    }
+    const drawn = (rows) => rows.flatMap((row) => nodes.get(row) ?? []);
+    lit.set(drawn(app.focusLine));
+    focused.set(drawn([app.focusRow]));
+    const group = nodes.get(app.row)?.[0] ?? null;
+    if (group === selected) return;
+    reach(selected, false);
+    reach(group, true);
+    selected = group;
   }
 
   app.store.subscribe((any) => {
@@ -62,10 +77,15 @@ export function treeView(app) {
     if (any("trace", "step", "stage", "presenter")) picture.redraw();
     else if (any("row", "hover")) focus();
     const shown = app.state.row ?? app.view?.step.accepted.at(-1);
-    if (any("row", "step")) app.store.afterwards(() => showRow(picture.box, nodes.get(shown)?.group));
+    if (any("row", "step")) app.store.afterwards(() => showRow(picture.box, nodes.get(shown)?.[0]));
   });
   picture.element.insertBefore(picture.note, picture.box);
   return picture.element;
+}
+
+function reach(group, on) {
+  group?.setAttribute("aria-selected", on);
+  group?.setAttribute("tabindex", on ? 0 : -1);
 }
 
 /** Sizes of the picture, in pixels. Line 0 is kept for the bonus token. */
@@ -89,7 +109,8 @@ function gridOf(app, picture, view, opened) {
   };
 }
 
-function drawNode(app, grid, row, edges, marks, toggle) {
+/** Draw a row's node and the edge to it; both are given back. */
+function drawNode(app, grid, row, edges, marks) {
   const { view, state } = app;
   const { step, shape } = view;
   const kind = state.stage > 3 || row === 0 ? step.verdicts[row] : "open";
@@ -100,12 +121,9 @@ function drawNode(app, grid, row, edges, marks, toggle) {
     role: "treeitem",
     "aria-level": shape.depths[row] + 1,
     "aria-label": spoken(view, row, kind),
+    "aria-selected": "false",
+    tabindex: -1,
     "data-row": row,
-    onpointerenter: () => app.store.set({ hover: row }),
-    onclick: () => {
-      app.select(row);
-      toggle();
-    },
   });
   const radius = grid.unit * (2.6 + 4.2 * Math.sqrt(base)) * Math.min(1, grid.line / 14);
   group.append(
@@ -130,7 +148,7 @@ function drawNode(app, grid, row, edges, marks, toggle) {
       class: "sx-draft", x: x - radius - 3 * grid.unit, y: y + 10.5 * grid.unit,
     }, shortProbability(step.draft_probs[row])));
   }
-  return { group, edge };
+  return edge ? [group, edge] : [group];
 }
 
 /** Along the parent's line, down beside the child, and to it. */

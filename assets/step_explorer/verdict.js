@@ -2,7 +2,7 @@
 // nodes as a table.
 
 import { card } from "./card.js";
-import { button, h, replace } from "./dom.js";
+import { button, h, Marked, replace, rowOf } from "./dom.js";
 import { count, probability } from "./numbers.js";
 import { MEANINGS, nodeTitle, sentences, SIGNS, stages } from "./verdicts.js";
 
@@ -12,6 +12,12 @@ export function verdictView(app) {
   const toggle = button("table", "All nodes as a table (t)", () => app.store.set({ table: !app.state.table }));
   const { element } = card("verdict", "Why?", "", toggle);
   const body = element.appendChild(h("div", { class: "sx-verdict-body", tabindex: 0, role: "region", "aria-label": "Verdict on the selected node", "aria-live": "off" }));
+  const [lit, focused] = [new Marked("is-line"), new Marked("is-focus")];
+  const listeners = {
+    onclick: ({ target }) => rowOf(target) !== null && app.select(rowOf(target)),
+    onpointerover: ({ target }) => app.store.set({ hover: rowOf(target) }),
+    onpointerleave: () => app.store.set({ hover: null }),
+  };
   let rows = [];
 
   function draw() {
@@ -29,23 +35,19 @@ export function verdictView(app) {
     if (typical) heads.splice(8, 0, "threshold");
     rows = Array.from({ length: view.rows }, (_, row) => {
       const cells = tableRow(view, row, typical);
-      return h("tr", { onclick: () => app.select(row), onpointerenter: () => app.store.set({ hover: row }) },
-        ...cells.map((text, i) => h(i === 1 ? "th" : "td", i === 1 ? { scope: "row" } : {}, text)));
+      return h("tr", { "data-row": row }, ...cells.map((text, i) => h(i === 1 ? "th" : "td", i === 1 ? { scope: "row" } : {}, text)));
     });
     mark();
-    return h("table", { class: "sx-table", onpointerleave: () => app.store.set({ hover: null }) },
+    return h("table", { class: "sx-table", ...listeners },
       h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col" }, head || h("span", { class: "sx-unseen" }, "sign"))))),
       h("tbody", {}, ...rows));
   }
 
   function mark() {
-    const line = new Set(app.focusLine);
-    rows.forEach((tr, row) => {
-      tr.classList.toggle("is-line", line.has(row));
-      tr.classList.toggle("is-focus", row === app.focusRow);
-    });
-    const focused = rows[app.row];
-    if (focused && app.state.hover === null) app.store.afterwards(() => keepInSight(body, focused));
+    lit.set(app.focusLine.map((row) => rows[row]));
+    focused.set([rows[app.focusRow]]);
+    const chosen = rows[app.row];
+    if (chosen && app.state.hover === null) app.store.afterwards(() => keepInSight(body, chosen));
   }
 
   app.store.subscribe((any) => {
