@@ -27,6 +27,7 @@ COMMANDS = {
     "audit": "check that speculative decoding gives what plain decoding gives",
     "calibrate": "measure this machine and the heads, and find the best tree",
     "perplexity": "show what acceptance rules do to the text: its perplexity by temperature",
+    "replay": "count what other trees would have done on recorded runs",
     "train": "train heads, a tuned model with its heads, or a draft model",
 }
 DEBUG_VARIABLE = "MEDUSA_EXPLORER_DEBUG"

@@ -9,7 +9,7 @@ keeps what a product of accuracies loses: where head 1 is right, head 2 is right
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,7 +80,7 @@ def rank_rows(trace: Trace) -> np.ndarray:
         tokens.append(last)
     rows: list[list[int]] = []
     first = len(trace.header.prompt_ids) - 1
-    for position in _positions(trace):
+    for position in ordered_positions(trace):
         row = _rank_row(position, tokens, trace.header.num_heads)
         if row is None or position.index != first + len(rows):
             break
@@ -95,7 +95,7 @@ def _ended(trace: Trace) -> bool:
     return bool(text) and text[-1] in trace.header.eos_ids
 
 
-def _positions(trace: Trace) -> list[Position]:
+def ordered_positions(trace: Trace) -> list[Position]:
     """All recorded positions in the order of the text; a step may tell them late."""
     told = [position for step in trace.steps for position in step.positions]
     if trace.header.prompt_position is not None:
@@ -153,7 +153,12 @@ def replayed_tokens_per_step(texts: Iterable[np.ndarray], paths: Iterable[RankPa
 
 
 def replayed_steps(text: np.ndarray, tree: set[RankPath]) -> list[int]:
-    """Tokens of every step that greedy decoding with `tree` would take on a text of rank rows.
+    """Tokens of every step that greedy decoding with `tree` would take on a text of rank rows."""
+    return steps_through(text, lambda at: tree)
+
+
+def steps_through(text: np.ndarray, tree_at: Callable[[int], set[RankPath]]) -> list[int]:
+    """Tokens of every step on a text of rank rows, with the tree `tree_at(row)` in the step there.
 
     Exact where the text is a greedy one: a step from position t accepts the longest beginning of
     row t that is in the tree, and the next step starts behind it.
@@ -162,7 +167,7 @@ def replayed_steps(text: np.ndarray, tree: set[RankPath]) -> list[int]:
     steps: list[int] = []
     at = 0
     while at < len(rows):
-        steps.append(1 + accepted_depth(rows[at], tree))
+        steps.append(1 + accepted_depth(rows[at], tree_at(at)))
         at += steps[-1]
     return steps
 

@@ -1,0 +1,185 @@
+"""What another tree would have done on recorded text: tokens per step, without decoding again.
+
+A trace holds what every head predicted at every position, and the text says what was right. So the
+steps of any tree can be counted: a step accepts the longest path of right guesses that its tree
+has, and the next begins behind it. That is exact for greedy runs, and for sampled ones whose text
+does not depend on the tree; at the very end, where it is not known what would have followed, a few
+positions are left out. A trace of typical acceptance cannot be replayed: another tree would have
+written another text.
+
+Besides trees as they are written elsewhere there is `best:N`, the fixed tree of N nodes that is
+best for such text. It is chosen for each trace on the other traces, never on the one that it is
+counted on, so it stands beside `dynamic:N` as a tree that was chosen beforehand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from pydantic import BaseModel as Schema
+from pydantic import ConfigDict, Field
+
+from explorer.analysis.joint_counts import (
+    count_paths,
+    ordered_positions,
+    rank_rows,
+    replayed_tokens_per_step,
+    steps_through,
+    visited_rows,
+)
+from explorer.analysis.tree_search import greedy_order
+from explorer.decoding.dynamic import likeliest_paths
+from explorer.decoding.tree import (
+    MAX_NODES,
+    DynamicTree,
+    RankPath,
+    parse_tree,
+    require_fit,
+)
+from explorer.errors import ExplorerError
+from explorer.tracing.schema import TOP_HEADS, Trace
+
+BEST = "best:"
+SEARCH_ROUNDS = 3
+
+
+class TreeReplay(Schema):
+    """One tree over all traces. `nodes` is its number of nodes, the root not counted."""
+
+    model_config = ConfigDict(frozen=True)
+
+    tree: str
+    nodes: int
+    tokens: int
+    steps: int
+    tokens_per_step: float
+    by_trace: dict[str, float]
+
+
+class ReplayReport(Schema):
+    """What was replayed, and every tree on it.
+
+    `recorded` is what the runs themselves did, end included; it is not a replay.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    traces: int
+    positions: int = Field(description="at which it is known what every head should have said")
+    recorded: dict[str, float]
+    trees: list[TreeReplay]
+
+
+@dataclass(frozen=True)
+class _Recorded:
+    """A trace's rank rows [positions, heads], and head probabilities [positions][heads][top]."""
+
+    name: str
+    rows: np.ndarray
+    probs: list[list[list[float]]]
+
+
+def replay(traces: Mapping[str, Trace], trees: Sequence[str]) -> ReplayReport:
+    """Count the steps that each of `trees` takes on the traces, which go by their names.
+
+    Raises ExplorerError for traces that cannot be replayed and for trees that do not fit them.
+    """
+    if not traces or not trees:
+        raise ExplorerError("A replay needs at least one trace and one tree.")
+    texts = [_recorded(name, trace) for name, trace in traces.items()]
+    heads = {text.rows.shape[1] for text in texts}
+    if len(heads) > 1:
+        raise ExplorerError(
+            "These traces were recorded with different numbers of heads: replay those of one set "
+            "of heads together."
+        )
+    sees_path = any(step.draft_top for trace in traces.values() for step in trace.steps)
+    return ReplayReport(
+        traces=len(texts),
+        positions=sum(len(text.rows) for text in texts),
+        recorded={
+            name: len(trace.new_token_ids) / len(trace.steps) for name, trace in traces.items()
+        },
+        trees=[_replayed(tree, texts, heads.copy().pop(), sees_path) for tree in trees],
+    )
+
+
+def _recorded(name: str, trace: Trace) -> _Recorded:
+    if trace.header.settings.acceptance == "typical":
+        raise ExplorerError(
+            f"{name} was written with typical acceptance, whose text depends on the tree: replay "
+            "traces of the rules greedy or sample."
+        )
+    rows = rank_rows(trace)
+    if not len(rows) or not trace.header.num_heads:
+        raise ExplorerError(
+            f"{name} holds no predictions of heads that could be replayed: record a longer run of "
+            "a model that has heads."
+        )
+    positions = ordered_positions(trace)[: len(rows)]
+    probs = [[head.probs for head in position.heads] for position in positions]
+    return _Recorded(name, rows, probs)
+
+
+def _replayed(tree: str, texts: list[_Recorded], heads: int, sees_path: bool) -> TreeReplay:
+    nodes, tree_of = _trees(tree, texts, heads, sees_path)
+    found = {text.name: steps_through(text.rows, tree_of(text)) for text in texts}
+    steps = [tokens for each in found.values() for tokens in each]
+    return TreeReplay(
+        tree=tree,
+        nodes=nodes,
+        tokens=sum(steps),
+        steps=len(steps),
+        tokens_per_step=sum(steps) / len(steps),
+        by_trace={name: sum(each) / len(each) for name, each in found.items()},
+    )
+
+
+def _trees(
+    name: str, texts: list[_Recorded], heads: int, sees_path: bool
+) -> tuple[int, Callable[[_Recorded], Callable[[int], set[RankPath]]]]:
+    """Number of nodes, and for each text, the tree of the step at each of its positions."""
+    if name.startswith(BEST):
+        nodes = _number_of_nodes(name)
+        if len(texts) < 2:
+            raise ExplorerError(f"{name} is chosen on other traces: give at least two.")
+        chosen = {
+            text.name: set(_best([other.rows for other in texts if other is not text], nodes))
+            for text in texts
+        }
+        return nodes, lambda text: lambda at: chosen[text.name]
+    tree = parse_tree(name)
+    require_fit(tree, heads, TOP_HEADS)
+    if not isinstance(tree, DynamicTree):
+        paths = set(tree.paths)
+        return len(paths), lambda text: lambda at: paths
+    if sees_path:
+        raise ExplorerError(
+            "Heads that see their path guess anew below every node, and a trace records that for "
+            "the text alone: time dynamic trees of Hydra heads with `bench`."
+        )
+    return tree.nodes, lambda text: lambda at: set(likeliest_paths(text.probs[at], tree.nodes))
+
+
+def _number_of_nodes(name: str) -> int:
+    argument = name.removeprefix(BEST)
+    if not (argument.isascii() and argument.isdecimal() and 1 <= int(argument[:9]) <= MAX_NODES):
+        raise ExplorerError(f"'{name:.40}' is no tree: write best:8, with 1 to {MAX_NODES} nodes.")
+    return int(argument)
+
+
+def _best(texts: list[np.ndarray], nodes: int) -> list[RankPath]:
+    """The best fixed tree of so many nodes by the rank rows of texts.
+
+    Steps begin behind what the last one accepted, so the search is repeated on the positions that
+    the tree found so far visits.
+    """
+    found, rows = [], texts
+    for _ in range(SEARCH_ROUNDS):
+        success = count_paths(rows, TOP_HEADS).success
+        order = greedy_order(success, nodes, texts[0].shape[1], TOP_HEADS)
+        found.append([scored.path for scored in order])
+        rows = visited_rows(texts, found[-1])
+    return max(found, key=lambda paths: replayed_tokens_per_step(texts, paths))
