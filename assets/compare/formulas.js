@@ -79,9 +79,12 @@ function curve({ rows, ratios, one_row_ms: one, context_length: context }) {
 }
 
 function legend(page) {
-  const trees = page.chosen.map((name) => [name, page.details(name)?.prediction]).filter(([, found]) => found && found.product !== null);
-  const below = trees.filter(([, { product, measured_tokens_per_step: told }]) => product < told);
-  if (!trees.length) return "S and S′ are estimates; small figures behind them are their error against the measured speedup.";
-  const [name, { product, measured_tokens_per_step: told }] = (below.length ? below : trees)[0];
-  return `S and S′ are estimates; small figures behind them are their error against the measured speedup. For ${name}, products of single heads' accuracies expect ${ratio(product)} tokens per step, and ${ratio(told)} were measured: heads that are right tend to be right together, and steps do not start at average positions.`;
+  const about = "S and S′ are estimates; small figures behind them are their error against the measured speedup.";
+  const name = page.chosen.find((method) => (page.details(method)?.prediction?.product ?? null) !== null);
+  if (!name) return about;
+  const { product, measured_tokens_per_step: told } = page.details(name).prediction;
+  const why = product < told
+    ? "heads that are right tend to be right together"
+    : "steps start where the last draft failed, at harder positions than the average";
+  return `${about} For ${name}, products of single heads' accuracies expect ${ratio(product)} tokens per step, and ${ratio(told)} were measured: ${why}.`;
 }

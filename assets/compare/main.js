@@ -2,6 +2,7 @@
 
 import { h } from "../step_explorer/dom.js";
 import { loadStyles } from "../step_explorer/styles.js";
+import { batchView } from "./batch.js";
 import { categoriesView } from "./by_category.js";
 import { evidenceView } from "./evidence.js";
 import { formulasView } from "./formulas.js";
@@ -25,14 +26,14 @@ class ComparePage {
     this.comparison = new Comparison(server.missed, (what) => this.#tell(what));
     this.chosen = setup.methods.map(({ name }) => name); // methods that the table has rows for
     this.lit = { method: null }; // whose evidence is shown
-    this.views = [setupView, statusView, tableView, categoriesView, lengthsView, winsView, formulasView, evidenceView]
+    this.views = [setupView, statusView, tableView, categoriesView, lengthsView, winsView, formulasView, batchView, evidenceView]
       .map((view) => view(this));
-    const [form, status, table, categories, lengths, wins, formulas, evidence] = this.views;
+    const [form, status, table, categories, lengths, wins, formulas, batch, evidence] = this.views;
     element.className = "sx cx";
     element.replaceChildren(
       form.element, status.element, table.element,
       h("div", { class: "cx-charts" }, categories.element, lengths.element, wins.element),
-      formulas.element, evidence.element,
+      formulas.element, batch.element, evidence.element,
     );
     this.#tell("begun");
   }
@@ -56,6 +57,11 @@ class ComparePage {
     if (this.comparison.run !== null) return; // a run keeps its rows
     this.chosen = methods;
     this.#tell("begun");
+  }
+
+  /** Measure passes over several sequences; τ rests on the prompts that are chosen. */
+  measureBatches() {
+    this.server.compare({ ...this.views[0].asked(), batches: true });
   }
 
   compare(request) {

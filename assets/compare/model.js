@@ -8,6 +8,7 @@ export class Comparison {
   left = null; // seconds, as the server estimates them
   prompts = [];
   report = null; // explorer.analysis.bench_report.BenchReport without its races
+  batches = { phase: "empty", text: "", share: 0, left: null, report: null }; // explorer.analysis.batch
   engine = { phase: "loading", text: "Starting", fraction: null };
   #races = new Map();
   #next = 0;
@@ -20,7 +21,7 @@ export class Comparison {
   }
 
   get live() {
-    return this.phase === "waiting" || this.phase === "running";
+    return going(this) || going(this.batches);
   }
 
   /** Races of all methods, prompt by prompt. */
@@ -43,6 +44,7 @@ export class Comparison {
       this.engine = message.engine;
       return this.changed("status");
     }
+    if (message.batches) return this.#measured(message);
     if (message.run !== this.run) this.#begin(message.run);
     const lacks = message.first > this.#next;
     const { first, events } = lacks ? await this.missed(message.run, this.#next) : message;
@@ -52,6 +54,12 @@ export class Comparison {
     const { phase, share, left } = message;
     Object.assign(this, { phase, share, left, text: message.text });
     this.changed(fresh.length ? "events" : "status");
+  }
+
+  #measured({ phase, text, share, left, events }) {
+    const report = events.at(-1)?.[1] ?? this.batches.report;
+    this.batches = { phase, text, share, left, report };
+    this.changed(events.length || !going(this.batches) ? "events" : "status");
   }
 
   #begin(run) {
@@ -69,3 +77,5 @@ export class Comparison {
     else told.forEach((race) => this.#races.set(`${race.number} ${race.method}`, race));
   }
 }
+
+export const going = ({ phase }) => phase === "waiting" || phase === "running";

@@ -19,8 +19,10 @@ export function setupView(page) {
 
   function submit(event) {
     event.preventDefault();
-    if (!start.disabled) page.compare({ methods: methods.chosen(), ...prompts.asked(), ...settings.asked() });
+    if (!start.disabled) page.compare(asked());
   }
+
+  const asked = () => ({ methods: methods.chosen(), ...prompts.asked(), ...settings.asked() });
 
   function tell() {
     const racing = methods.chosen().length - 1;
@@ -36,7 +38,7 @@ export function setupView(page) {
     cancel.disabled = !comparison.live;
     tell();
   }
-  return { element, update, live: true };
+  return { element, update, asked, live: true };
 }
 
 function fieldset(title, ...inside) {

@@ -2,6 +2,7 @@
 
 import { h } from "../step_explorer/dom.js";
 import { plural, rate, ratio } from "../step_explorer/numbers.js";
+import { going } from "./model.js";
 
 const EMPTY = "Choose methods and prompts, then press Compare. Every method races plain decoding on every prompt.";
 
@@ -13,7 +14,8 @@ export function statusView(page) {
   const element = h("div", { class: "cx-status" }, h("p", { role: "status" }, text), left, track);
 
   function update() {
-    const { kind, words, share, seconds } = state(page.comparison);
+    const { comparison } = page;
+    const { kind, words, share, seconds } = going(comparison.batches) ? state({ ...comparison, ...comparison.batches }) : state(comparison);
     element.className = `cx-status is-${kind}`;
     if (text.textContent !== words) text.textContent = words;
     left.textContent = seconds === null ? "" : `about ${duration(seconds)} left`;
@@ -58,6 +60,7 @@ function fastest({ methods, details, prompts }) {
 }
 
 function duration(seconds) {
-  if (seconds < 90) return `${Math.max(1, Math.round(seconds))} s`;
+  if (seconds < 10) return "10 s";
+  if (seconds < 90) return `${10 * Math.round(seconds / 10)} s`;
   return `${Math.round(seconds / 60)} min`;
 }

@@ -130,8 +130,9 @@ function lossless(page, name, details) {
 
 /** The literature's "under 1 %" is not true of heads with a projection of their own. */
 function weights(page) {
-  const memory = page.details("medusa")?.memory ?? page.details("hydra")?.memory;
-  if (!memory) return "";
+  const name = ["medusa", "hydra"].find((method) => page.details(method)?.memory);
+  if (!name) return "";
+  const { memory } = page.details(name);
   const against = memory.share > 0.01 ? "more than the “under 1 %” that is often said of Medusa heads: that leaves out their own projection to the vocabulary" : "under the 1 % that is often said of Medusa heads";
-  return `The heads here add ${memory.megabytes.toFixed(1)} MB, ${precise(memory.share)} of the base model: ${against}.`;
+  return `The heads of ${name} add ${memory.megabytes.toFixed(1)} MB, ${precise(memory.share)} of the base model: ${against}.`;
 }

@@ -120,19 +120,24 @@ class _Comparison:
         for turn in race_turns(self.explorer, self.prompts, self.chosen, self.cancel):
             if not isinstance(turn, Race):
                 share = turn
-                done = len(min(self.races.values(), key=len))
-                yield Turn(f"Prompt {min(done + 1, count)} of {count}", share)
+                yield Turn(self._now(), share)
                 continue
             self.races[turn.figures.method].append(turn)
             group = {len(races) for races in self.races.values()}
             if len(group) == 1:  # all methods have been through this prompt
                 if self.curve is None:
-                    yield Turn("First prompt done", share, self.report())
+                    yield Turn("The first prompt is done", share, self.report())
                     yield from self.measure_aside(share)
-                yield Turn(f"Prompt {group.pop()} of {count} done", share, self.report())
+                yield Turn(f"Prompt {group.pop()} of {count} is done", share, self.report())
         self._drop_unfinished()
         if self.cancelled:
             yield Turn("Cancelled", share, self.report())
+
+    def _now(self) -> str:
+        """Which prompt is decoded, and by which method."""
+        methods, count = list(self.chosen), len(self.prompts)
+        done = sum(map(len, self.races.values()))
+        return f"Prompt {done // len(methods) + 1} of {count}: {methods[done % len(methods)]}"
 
     def measure_aside(self, share: float) -> Iterator[Turn]:
         """Where plain's time goes, and what a pass of so many rows costs."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
+from concurrent.futures import wait
 from weakref import WeakValueDictionary
 
 import gradio as gr
@@ -15,7 +16,7 @@ from explorer.ui import panels
 from explorer.ui.compare_page import ComparePage, build_compare_page
 from explorer.ui.compare_request import Request, checked
 from explorer.ui.compare_session import CompareSession, encoded
-from explorer.ui.engine import Engine, Turns
+from explorer.ui.engine import Engine
 from explorer.ui.limits import Limits
 from explorer.ui.session import stop_session
 from explorer.ui.updates import Update
@@ -23,6 +24,8 @@ from explorer.ui.updates import Update
 log = logging.getLogger(__name__)
 TURN = 0.25  # seconds of work between two messages to the browser
 POLL = 0.25
+COMPARED = ("prompts", "methods", "max_new_tokens", "tree")  # of a request, for a comparison
+BATCH_PROMPTS = 4  # decoded for τ; the batches themselves need no text
 NEEDS_MODEL = (
     "Comparing methods needs a model, and this app shows recorded runs only: start it without "
     "--replay."
@@ -48,16 +51,18 @@ class CompareHandlers:
         session = CompareSession()
         try:
             request = checked(event._data, self.limits)
+            session.batches = request.batches
         except ExplorerError as error:
             session.phase, session.problem = "failed", str(error)
             yield self._told(session)
             return
         self._sessions[session.key] = session
-        session.packed.append(["prompts", request.prompts])
+        if not request.batches:
+            session.packed.append(["prompts", request.prompts])
         session.phase, session.ticket = "waiting", self.engine.enter()
         try:
             yield from self._wait(session)
-            yield from self._compare(session, request)
+            yield from self._work(session, request)
         finally:
             self.engine.leave(session.ticket)
         yield self._told(session)
@@ -72,14 +77,17 @@ class CompareHandlers:
         racer = self.engine.racer
         failed = status.phase == "failed"
         name = racer.description if racer else "no model" if failed else "loading …"
-        text = NEEDS_MODEL if status.recorded_only else status.text
         update = {
             page.header: panels.header(name, racer.notes if racer else [], "Compare"),
-            page.compare: encoded({"engine": vars(status) | {"text": text}}),
+            page.compare: encoded({"engine": vars(status) | {"text": self._status_text()}}),
         }
         if status.phase != "loading":
             update[page.loading] = gr.Timer(active=False)
         return update
+
+    def _status_text(self) -> str:
+        status = self.engine.status
+        return NEEDS_MODEL if status.recorded_only else status.text
 
     def _told(self, session: CompareSession) -> Update:
         return {self.page.session: session, self.page.compare: session.message()}
@@ -89,7 +97,7 @@ class CompareHandlers:
         told = None
         while not session.ticket.cancel.is_set():
             if self.engine.status.phase == "failed":
-                session.phase, session.problem = "failed", self.engine.status.text
+                session.phase, session.problem = "failed", self._status_text()
                 return
             if self.engine.racer is not None and self.engine.ahead(session.ticket) == 0:
                 return
@@ -105,18 +113,18 @@ class CompareHandlers:
         runs = numbers.plural(self.engine.ahead(session.ticket), "run")
         return f"Waiting: {runs} before yours. It starts by itself."
 
-    def _compare(self, session: CompareSession, request: Request) -> Iterator[Update]:
+    def _work(self, session: CompareSession, request: Request) -> Iterator[Update]:
         if session.phase == "failed":
             return
-        turns: Turns | None = None
         try:
             if not session.ticket.cancel.is_set():
                 session.start()
-                turns = self.engine.compare(session.ticket, **vars(request))
-                yield from self._stream(session, turns)
+                work = self._batches if request.batches else self._compare
+                yield from work(session, request)
             session.phase = "stopped" if session.ticket.cancel.is_set() else "done"
         except ExplorerError as error:
-            session.phase, session.problem = "failed", str(error)
+            session.phase = "stopped" if session.ticket.cancel.is_set() else "failed"
+            session.problem = str(error)
         except Exception as error:  # a bug: the page must stay usable, and the log must say more
             log.exception("a comparison failed")
             session.phase = "failed"
@@ -124,16 +132,29 @@ class CompareHandlers:
                 f"The comparison failed unexpectedly ({type(error).__name__}): try other prompts "
                 "or methods; the app goes on."
             )
-        finally:
-            if turns is not None:
-                turns.close()
 
-    def _stream(self, session: CompareSession, turns: Turns) -> Iterator[Update]:
-        yield self._told(session)
-        while (told := turns.advance(TURN)) is not None:
-            for turn in told:
-                session.add(turn)
+    def _compare(self, session: CompareSession, request: Request) -> Iterator[Update]:
+        asked = {name: getattr(request, name) for name in COMPARED}
+        turns = self.engine.compare(session.ticket, **asked)
+        try:
             yield self._told(session)
+            while (told := turns.advance(TURN)) is not None:
+                for turn in told:
+                    session.add(turn)
+                yield self._told(session)
+        finally:
+            turns.close()
+
+    def _batches(self, session: CompareSession, request: Request) -> Iterator[Update]:
+        some = request.prompts[:BATCH_PROMPTS]
+        tokens = request.max_new_tokens
+        work = self.engine.batches(
+            session.ticket, prompts=some, max_new_tokens=tokens, progress=session.progress
+        )
+        while not work.done():
+            yield self._told(session)
+            wait([work], timeout=POLL)
+        session.packed.append(["batches", work.result().model_dump(mode="json")])
 
 
 def connect_compare(engine: Engine, limits: Limits, demo: gr.Blocks) -> ComparePage:

@@ -21,7 +21,10 @@ PLAIN = "plain"
 
 
 class _Asked(Schema):
-    """The message as it comes. One of `builtin` (ids), `own` (texts) and `file` holds prompts."""
+    """The message as it comes. One of `builtin` (ids), `own` (texts) and `file` holds prompts.
+
+    `batches`: batches are to be measured, not methods compared.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -31,6 +34,7 @@ class _Asked(Schema):
     file: str | None = Field(None, max_length=MAX_FILE_CHARACTERS)
     max_new_tokens: int
     tree: str = Field(max_length=MAX_TREE_CHARACTERS)
+    batches: bool = False
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,7 @@ class Request:
     methods: list[str]
     max_new_tokens: int
     tree: str
+    batches: bool = False
 
 
 @cache
@@ -58,7 +63,7 @@ def checked(asked: object, limits: Limits) -> Request:
         where = ".".join(map(str, first["loc"])) or "request"
         raise ExplorerError(f"The page asked for something odd ({where}): reload it.") from error
     methods = [name for name in dict.fromkeys(found.methods) if name != PLAIN]
-    if not methods:
+    if not methods and not found.batches:
         raise ExplorerError("Choose at least one method besides plain.")
     unknown = next((name for name in methods if name not in METHODS), None)
     if unknown is not None:
@@ -68,7 +73,7 @@ def checked(asked: object, limits: Limits) -> Request:
     settings = decode_settings(max_new_tokens=found.max_new_tokens, tree=found.tree)
     for record in prompts:
         limits.check(record["prompt"], settings)
-    return Request(prompts, methods, found.max_new_tokens, found.tree)
+    return Request(prompts, methods, found.max_new_tokens, found.tree, found.batches)
 
 
 def _prompts(asked: _Asked) -> list[dict[str, str]]:

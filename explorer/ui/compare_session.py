@@ -23,10 +23,12 @@ class CompareSession:
     """The comparison of one tab. `key` names it towards the browser; nobody can guess it.
 
     `packed` is what the browser is told, in order: ["prompts", […]] once, then a ["races", […]]
-    and a ["report", {…}] after each prompt. Of the reports only the last is kept.
+    and a ["report", {…}] after each prompt. Of the reports only the last is kept. Where `batches`
+    are measured, it is one ["batches", {…}].
     """
 
     key: str = field(default_factory=lambda: secrets.token_urlsafe(12))
+    batches: bool = False
     ticket: Ticket | None = None
     phase: Phase = "empty"
     problem: str = ""
@@ -52,6 +54,10 @@ class CompareSession:
         if turn.report is not None:
             self._add_report(turn.report)
 
+    def progress(self, text: str, share: float | None) -> None:
+        """How far the measuring of batches is; called on the model's thread."""
+        self.text, self.share = f"Measuring batches: {text}", max(self.share, share or 0.0)
+
     def _add_report(self, report: BenchReport) -> None:
         told = report.model_dump(mode="json")
         races = told.pop("races")
@@ -74,6 +80,7 @@ class CompareSession:
             left = (time.monotonic() - self._started) * (1 - self.share) / self.share
         message = {
             "run": self.key,
+            "batches": self.batches,
             "first": first,
             "events": self.packed[first:],
             "phase": self.phase,

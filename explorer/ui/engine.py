@@ -7,6 +7,7 @@ rests, so drawing a page does not disturb the clocks of the lanes.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import logging
 import threading
@@ -23,6 +24,7 @@ from explorer.tracing.continuation import Continuation
 from explorer.tracing.events import Event
 
 if TYPE_CHECKING:
+    from explorer.analysis.batch import BatchReport
     from explorer.analysis.comparison import Turn
 
 log = logging.getLogger(__name__)
@@ -93,18 +95,26 @@ def _comparison(racer: Racer, **asked: object) -> Iterator[Turn]:
     return comparison(racer, **asked)
 
 
+def _batches(racer: Racer, **asked: object) -> BatchReport:
+    from explorer.analysis.batch import measure_batches
+
+    return measure_batches(racer, method=racer.method, **asked)
+
+
 class Engine:
     """Loads the model in the background and hands it out in turns.
 
-    `compare` runs a comparison of methods: explorer.analysis.comparison, but for tests.
+    `compare` runs a comparison of methods and `batches` measures passes over several sequences:
+    explorer.analysis.comparison and explorer.analysis.batch, but for tests.
     """
 
     def __init__(
         self,
         load: Callable[[Progress], Racer],
         compare: Callable[..., Iterator[Turn]] = _comparison,
+        batches: Callable[..., BatchReport] = _batches,
     ) -> None:
-        self._load, self._compare = load, compare
+        self._load, self._compare, self._batches = load, compare, batches
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="model")
         self._numbers = itertools.count()
         self._queue: list[Ticket] = []
@@ -152,6 +162,13 @@ class Engine:
         """
         found = self._compare(self._loaded(), cancel=ticket.cancel, **asked)
         return Turns(self._worker, found)
+
+    def batches(self, ticket: Ticket, **asked: object) -> Future[BatchReport]:
+        """Measure batches, in one piece that heeds the ticket's cancel; `asked` as in
+        explorer.analysis.batch. Raises ExplorerError unless the model is loaded.
+        """
+        work = functools.partial(self._batches, cancel=ticket.cancel, **asked)
+        return self._worker.submit(work, self._loaded())
 
     def _loaded(self) -> Racer:
         if self.racer is None:

@@ -19,4 +19,9 @@ if __name__ == "__main__":
         time.sleep(1)
         return FakeExplorer(pace=pace, **text)
 
-    serve(Engine(load), PRIVATE, "127.0.0.1", port).block_thread()
+    def compare(racer, **asked):
+        from tests.ui.compare_fakes import comparison  # brings torch, which few tests need
+
+        return comparison(racer, **asked)
+
+    serve(Engine(load, compare), PRIVATE, "127.0.0.1", port).block_thread()

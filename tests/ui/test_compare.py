@@ -1,0 +1,270 @@
+"""The Compare page's server side, with scripted races."""
+
+import json
+import threading
+import time
+from types import SimpleNamespace
+
+import gradio as gr
+import pytest
+
+from explorer.errors import ExplorerError
+from explorer.ui.compare_handlers import CompareHandlers
+from explorer.ui.compare_page import setup
+from explorer.ui.compare_request import MAX_FILE_CHARACTERS, built_in_prompts, checked
+from explorer.ui.compare_session import CompareSession
+from explorer.ui.engine import Engine
+from explorer.ui.limits import PRIVATE, PUBLIC
+from explorer.ui.serve import replay
+from tests.ui.compare_fakes import comparison
+from tests.ui.fakes import FakeExplorer
+
+ASKED = {
+    "methods": ["plain", "medusa", "prompt-lookup"],
+    "own": ["quick one", "quick two"],
+    "max_new_tokens": 12,
+    "tree": "auto",
+}
+
+
+def handlers_of(pace=0.0, limits=PRIVATE, load=None) -> CompareHandlers:
+    engine = Engine(load or (lambda progress: FakeExplorer(pace=pace)), comparison)
+    engine.start()
+    with gr.Blocks():
+        return CompareHandlers(engine, limits)
+
+
+def begun(handlers, last=None, **changes):
+    """The generator of a run, as Gradio would make it from the browser's request."""
+    return handlers.run(last, SimpleNamespace(_data=ASKED | changes))
+
+
+def messages(handlers, sent) -> list[dict]:
+    return [json.loads(update[handlers.page.compare]) for update in sent]
+
+
+def test_every_finished_prompt_is_told_once_and_the_last_message_ends_it():
+    handlers = handlers_of()
+    told = messages(handlers, begun(handlers))
+    events = [event for message in told for event in message["events"]]
+    assert events[0][0] == "prompts"
+    assert [record["prompt"] for record in events[0][1]] == ASKED["own"]
+    races = [race for kind, some in events if kind == "races" for race in some]
+    assert [(race["number"], race["method"]) for race in races] == [
+        (number, method) for number in (0, 1) for method in ("medusa", "prompt-lookup")
+    ]
+    reports = [report for kind, report in events if kind == "report"]
+    assert len(reports) == reports[-1]["prompts"] == 2
+    assert "races" not in reports[-1]
+    assert told[-1]["phase"] == "done"
+    assert {message["run"] for message in told} == {told[0]["run"]}
+    firsts = [message["first"] for message in told]
+    assert firsts == sorted(firsts)
+    assert handlers.engine.ahead(handlers.engine.enter()) == 0  # it has left the queue
+
+
+def test_a_browser_that_missed_something_gets_the_races_and_the_latest_report():
+    handlers = handlers_of()
+    run = begun(handlers)
+    session = next(run)[handlers.page.session]
+    list(run)
+    again = json.loads(handlers.missed(session.key, 1))
+    assert [kind for kind, _ in again["events"]] == ["races", "report"] * 2
+    assert again["events"][1][1] is None  # an earlier report says nothing more
+    assert again["events"][3][1]["prompts"] == 2
+    assert json.loads(handlers.missed("someone else's", 0))["events"] == []
+
+
+def test_cancel_keeps_what_is_done():
+    handlers = handlers_of(pace=0.02)
+    run = begun(handlers, own=["first", "second", "third"])
+    session = None
+    for update in run:
+        session = update[handlers.page.session]
+        if any(kind == "report" for kind, _ in session.packed):
+            break
+    handlers.stop(session)
+    told = messages(handlers, run)
+    assert told[-1]["phase"] == "stopped"
+    reports = [told for kind, told in session.packed if kind == "report" and told]
+    assert 1 <= reports[-1]["prompts"] < 3
+    handlers.stop(None)
+
+
+def test_a_comparison_and_a_run_wait_for_each_other():
+    handlers = handlers_of(pace=0.02)
+    ticket = handlers.engine.enter()  # an Explore run
+    run = begun(handlers)
+    told = messages(handlers, [next(run)])
+    assert told[0]["phase"] == "waiting"
+    assert "Waiting: 1 run before yours" in told[0]["text"]
+    handlers.engine.leave(ticket)
+    assert messages(handlers, run)[-1]["phase"] == "done"
+
+
+def test_a_page_that_goes_away_frees_the_model():
+    handlers = handlers_of(pace=0.02)
+    run = begun(handlers)
+    session = next(run)[handlers.page.session]
+    while session.phase != "running":
+        next(run)
+    run.close()
+    assert session.ticket.cancel.is_set()
+    assert handlers.engine.ahead(handlers.engine.enter()) == 0
+
+
+def test_a_new_comparison_of_a_tab_ends_its_last_one():
+    handlers = handlers_of(pace=0.02)
+    run = begun(handlers)
+    session = next(run)[handlers.page.session]
+    next(begun(handlers, session))
+    assert session.ticket.cancel.is_set()
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"methods": ["plain"]}, "at least one method"),
+        ({"methods": ["telepathy"]}, "no method 'telepathy'"),
+        ({"own": [" "]}, "prompts are empty"),
+        ({"own": [], "builtin": ["nothing"]}, "no prompts"),
+        ({"own": ["x"] * 7}, "at most 6"),
+        ({"own": ["x" * 5000]}, "shorten"),
+        ({"max_new_tokens": 97}, "between 1 and 96"),
+        ({"max_new_tokens": 0}, "between 1 and 96"),
+        ({"max_new_tokens": "many"}, "something odd (max_new_tokens)"),
+        ({"tree": "cartesian:9,9,5"}, "Choose one of the trees"),
+        ({"file": "not json"}, "Line 1 of The file is not JSON"),
+        ({"file": ""}, "holds no prompt"),
+        ({"file": "x" * (MAX_FILE_CHARACTERS + 1)}, "something odd (file)"),
+        ({"path": "/etc/passwd"}, "something odd (path)"),
+        ({"own": ["refuse"]}, "too long: shorten it"),
+        ({"own": ["explode"]}, "failed unexpectedly (RuntimeError)"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_the_app_goes_on(changes, told):
+    handlers = handlers_of(limits=PUBLIC)
+    last = messages(handlers, begun(handlers, **changes))[-1]
+    assert last["phase"] == "failed"
+    assert told in last["text"]
+    assert messages(handlers, begun(handlers))[-1]["phase"] == "done"
+
+
+def test_no_message_holds_a_tag():
+    handlers = handlers_of()
+    sent = list(begun(handlers, own=["<b>quick</b> differ"]))
+    assert all("<" not in update[handlers.page.compare] for update in sent)
+    assert messages(handlers, sent)[0]["events"][0][1][0]["prompt"] == "<b>quick</b> differ"
+
+
+def test_where_a_text_differs_is_told():
+    handlers = handlers_of()
+    told = messages(handlers, begun(handlers, own=["quick differ"]))
+    races = [race for m in told for kind, some in m["events"] if kind == "races" for race in some]
+    found = {race["method"]: race["difference"] for race in races}
+    assert found["medusa"]["plain_token"] != found["medusa"]["method_token"]
+    assert found["prompt-lookup"] is None
+
+
+def test_a_file_brings_its_ids_and_categories():
+    line = '{"id": "a", "category": "c", "prompt": "p"}\n'
+    found = checked(ASKED | {"own": [], "file": line * 2}, PRIVATE)
+    assert found.prompts == [{"id": "a", "category": "c", "prompt": "p"}] * 2
+
+
+def test_before_the_model_is_loaded_it_waits_and_says_so():
+    gate = threading.Event()
+
+    def load(progress):
+        progress("Downloading", 0.5)
+        gate.wait(5)
+        return FakeExplorer()
+
+    handlers = handlers_of(load=load)
+    end = time.monotonic() + 5
+    while handlers.engine.status.text != "Downloading" and time.monotonic() < end:
+        time.sleep(0.01)
+    engine = json.loads(handlers.tick()[handlers.page.compare])["engine"]
+    assert (engine["phase"], engine["fraction"]) == ("loading", 0.5)
+    run = begun(handlers)
+    assert "starts by itself" in messages(handlers, [next(run)])[0]["text"]
+    gate.set()
+    assert messages(handlers, run)[-1]["phase"] == "done"
+
+
+def test_replay_says_in_one_sentence_that_a_model_is_needed():
+    handlers = handlers_of(load=replay)
+    last = messages(handlers, begun(handlers))[-1]
+    assert last["phase"] == "failed"
+    engine = json.loads(handlers.tick()[handlers.page.compare])["engine"]
+    assert "needs a model" in engine["text"]
+    assert engine["text"].count(". ") == 0
+
+
+def test_time_left_is_told_only_while_it_runs():
+    session = CompareSession()
+    assert json.loads(session.message())["left"] is None
+    session.start()
+    session.share = 0.5
+    assert json.loads(session.message())["left"] >= 0
+    session.phase = "done"
+    assert json.loads(session.message())["left"] is None
+
+
+def test_built_in_prompts_cover_every_kind_and_fit_a_public_host():
+    kinds = {record["category"] for record in built_in_prompts()}
+    assert kinds == {"chat", "code", "extract", "maths", "summarise", "story"}
+    for kind in kinds:
+        ids = [record["id"] for record in built_in_prompts() if record["category"] == kind]
+        assert len(ids) >= 4
+        checked(
+            {"methods": ["medusa"], "builtin": ids[:6], "max_new_tokens": 96, "tree": "auto"},
+            PUBLIC,
+        )
+    assert json.dumps(setup(PUBLIC))
+
+
+class Batches:
+    """A report of measured batches, as far as the page's server side looks into it."""
+
+    def model_dump(self, mode):
+        return {"sizes": []}
+
+
+def test_batches_are_measured_in_the_same_queue_and_leave_the_comparison_alone():
+    asked = {}
+
+    def batches(racer, progress, **given):
+        asked.update(given)
+        progress("round 1 of 1", 0.5)
+        return Batches()
+
+    engine = Engine(lambda progress: FakeExplorer(), comparison, batches)
+    engine.start()
+    with gr.Blocks():
+        handlers = CompareHandlers(engine, PRIVATE)
+    ticket = engine.enter()
+    run = begun(handlers, batches=True, methods=["plain"])
+    assert messages(handlers, [next(run)])[0]["phase"] == "waiting"
+    engine.leave(ticket)
+    last = messages(handlers, run)[-1]
+    assert (last["phase"], last["batches"]) == ("done", True)
+    assert last["events"] == [["batches", {"sizes": []}]]
+    assert last["share"] == 0.5
+    assert [record["prompt"] for record in asked["prompts"]] == ASKED["own"]
+
+
+def test_batches_that_are_stopped_say_so():
+    def batches(racer, cancel, **given):
+        cancel.wait(5)
+        raise ExplorerError("Measuring batches was stopped before anything was measured.")
+
+    engine = Engine(lambda progress: FakeExplorer(), comparison, batches)
+    engine.start()
+    with gr.Blocks():
+        handlers = CompareHandlers(engine, PRIVATE)
+    run = begun(handlers, batches=True)
+    session = next(run)[handlers.page.session]
+    handlers.stop(session)
+    last = messages(handlers, run)[-1]
+    assert (last["phase"], last["text"][:9]) == ("stopped", "Measuring")
