@@ -119,6 +119,7 @@ def connect_api(engine: Engine, limits: Limits, demo: gr.Blocks) -> None:
         number = gr.api(endpoint, api_name=name, **queue)["id"]
         function = demo.fns[number]
         for component, argument in zip(function.inputs, arguments, strict=True):
+            component.label = argument.name
             component.api_info()["additional_description"] = argument.about
         told = f"what `python -m explorer {name} --json` prints"
         function.outputs[0].api_info()["description"] = told

@@ -94,7 +94,7 @@ def serve(
         server_port=port or (SPACE_PORT if on_space else None),
         theme=theme(),
         css_paths=STYLE_SHEETS,
-        footer_links=[],
+        footer_links=["api"],
         share=False,
         quiet=True,
         ssr_mode=False,
