@@ -28,7 +28,7 @@ def perplexities(task: JointTask) -> dict[str, float]:
         found[name] = task.perplexity(task.held_states())
     for name, quantise in _MERGED.items():
         found[name] = _merged_perplexity(task, quantise)
-    task.lora.switch(task.lora.training_mode)
+    task.lora.switch(None)
     return found
 
 

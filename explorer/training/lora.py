@@ -30,7 +30,7 @@ class LoraLayer(nn.Module):
 
     def __init__(self, layer: Any, mode: str) -> None:
         super().__init__()
-        self.layer, self.mode = layer, mode
+        self.layer, self.mode, self.training_mode = layer, mode, mode
 
     def forward(self, x: Tensor) -> Tensor:
         """[..., K] → [..., N]."""
@@ -52,10 +52,10 @@ class Lora:
     def __init__(self, layers: dict[str, LoraLayer], config: Any, mode: str) -> None:
         self.layers, self.config, self.training_mode = layers, config, mode
 
-    def switch(self, mode: str) -> None:
-        """Let every layer compute in this mode from here on."""
+    def switch(self, mode: str | None) -> None:
+        """Let every layer compute in this mode from here on; None: in the one it is trained in."""
         for layer in self.layers.values():
-            layer.mode = mode
+            layer.mode = mode or layer.training_mode
 
     def parameters(self) -> dict[str, nn.Parameter]:
         """The trained matrices, by the names that peft's files give them."""
