@@ -124,7 +124,7 @@ function plainFault({ plain = [] }) {
 
 function attentionFault({ attention = [], steps, trees }) {
   if (!Array.isArray(attention) || attention.length > MOST_ATTENTION) return "attention";
-  const at = attention.findIndex((head) => !isObject(head) || !fitsStep(head, steps[head.step], trees));
+  const at = attention.findIndex((head) => !isObject(head) || !isCount(head.step) || !fitsStep(head, steps[head.step], trees));
   return at < 0 ? null : `attention.${at}`;
 }
 
