@@ -84,7 +84,7 @@ function sideOf({ side, wide }, { x, y, width, height }) {
 
 function outline({ outlineStyle, outlineWidth, outlineColor, borderTopLeftRadius }, box) {
   const wide = parseFloat(outlineWidth);
-  if (outlineStyle === "none" || !wide) return [];
+  if (outlineStyle === "none" || !wide || paintOf("stroke", outlineColor)["stroke-opacity"] === 0) return [];
   return [frame(grown(box, wide / 2), outlineStyle, wide, outlineColor, parseFloat(borderTopLeftRadius))];
 }
 
