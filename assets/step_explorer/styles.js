@@ -5,10 +5,11 @@ export const STYLES = [
   "presenter.css", "narrow.css", "copy.css",
 ];
 
-const own = STYLES.map((name) => new URL(name, import.meta.url).href);
+// Found when it is asked for: inside an exported page a module has no address.
+const own = () => STYLES.map((name) => new URL(name, import.meta.url).href);
 
 /** Add style sheets to the page, once; resolves when they are there. */
-export async function loadStyles(addresses = own) {
+export async function loadStyles(addresses = own()) {
   const missing = addresses.filter(
     (href) => !document.querySelector(`link[href="${CSS.escape(href)}"]`),
   );
