@@ -14,7 +14,7 @@ export function maskForms(app) {
   const layers = select("Layer", [], "", (value) => app.attention.chooseLayer(Number(value)));
   const heads = select("Attention head", [], "", (value) => app.attention.chooseHead(Number(value)));
   const element = h("div", { class: "sx-mask-forms", role: "group", "aria-label": "What the mask shows" },
-    ...buttons, layers, heads);
+    ...buttons, h("span", { class: "sx-mask-head" }, layers, heads));
   app.store.subscribe((any) => {
     if (!any("form", "trace", "step", "layer", "head", "attention")) return;
     buttons.forEach((one, i) => one.setAttribute("aria-pressed", app.state.form === FORMS[i][0]));
