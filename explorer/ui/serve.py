@@ -151,7 +151,5 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         return 2
     print(f"{TITLE} is at {demo.local_url}", flush=True)
-    if args.mcp:
-        print(f"Its tools for agents are at {demo.local_url}gradio_api/mcp/", flush=True)
     demo.block_thread()
     return 0
