@@ -21,7 +21,7 @@ export function weightInWords(grid, view, head, row, place) {
   const weights = weightsOf(head, view.shape.depths)[row];
   const who = quoted(view.label(row, 14));
   if (place?.column) return `${who} gives ${shareOn(grid, view, head, weights, place.column)}.`;
-  if (place?.seen === undefined) return sinkSentence(grid, view, head, weights, who);
+  if (place?.seen === undefined) return sinkSentence(view, head, weights, who, grid);
   const at = view.line(row).indexOf(place.seen);
   const other = quoted(view.label(place.seen, 14));
   if (at < 0) return `${who} may not look at ${other}: it is no ancestor.`;
@@ -36,12 +36,11 @@ function shareOn(grid, view, head, weights, column) {
   return `${value} of its attention to ${which}${quoted(view.token(column.id, 14))} at position ${count(column.at)}`;
 }
 
-function sinkSentence(grid, view, head, weights, who) {
-  const [first] = grid.columns;
+function sinkSentence(view, head, weights, who, grid) {
   const share = weights[1];
   const sink = share > SINK ? " (an attention sink)" : "";
   const most = inWords(mostWeight(grid, head, weightsOf(head, view.shape.depths)));
-  return `${who} gives ${percent(share)} of its attention to the first token, ${quoted(view.token(first.id, 14))}${sink}: it and the prefix’s sum are bars; colours scale to the rest, up to ${most}.`;
+  return `${who} gives the first token ${percent(share)} of its attention${sink}: it and the prefix’s sum are bars, colours scale to the rest, up to ${most}.`;
 }
 
 const inWords = (value) => (value === 0 ? "under 0.0001" : probability(value));

@@ -59,9 +59,10 @@ def answer(model: BaseModel, question: AttentionQuestion) -> list[AttentionHead]
 def question_of(
     trace: Trace, step: int, layer: int | None = None, head: int | None = None
 ) -> AttentionQuestion:
-    """The question about a step of a trace, counted from 0. Raises ExplorerError."""
-    if not 0 <= step < len(trace.steps):
+    """The question about a step of a trace: from 0, or −1 the last. Raises ExplorerError."""
+    if not -len(trace.steps) <= step < len(trace.steps):
         raise ExplorerError(f"The trace has the steps 0 to {len(trace.steps) - 1}: choose one.")
+    step %= len(trace.steps)
     record = trace.steps[step]
     if not record.base_top:
         raise ExplorerError(f"Step {step} needed no verify pass: choose another one.")

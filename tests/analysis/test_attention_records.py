@@ -83,6 +83,7 @@ def test_the_question_of_a_step_holds_the_tokens_before_it(lab, trace):
     emitted = [token for step in trace.steps[:2] for token in step.emitted]
     assert asked.prefix == trace.header.prompt_ids + emitted
     assert len(asked.prefix) == trace.steps[2].context_length
+    assert question_of(trace, 2 - len(trace.steps)) == asked
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def test_the_page_shows_what_the_model_computes(steps, lab, trace):
     steps.page.mouse.move(5, 5)
     first = round(100 * float(weights[row, 0]))
     steps.ask(f"explorer.select({row})")
-    assert f"gives {first} % of its attention to the first token" in note(steps)
+    assert f"gives the first token {first} % of its attention" in note(steps)
 
 
 def test_shades_are_one_scale_over_single_tokens(steps, lab, trace):
