@@ -35,8 +35,9 @@ export class Comparison {
 
   /** Take in a message; messages are taken in order. */
   receive(text) {
-    this.#queue = this.#queue.then(() => this.#receive(JSON.parse(text)));
-    return this.#queue;
+    const taken = this.#queue.then(() => this.#receive(JSON.parse(text)));
+    this.#queue = taken.catch(() => {}); // what went wrong with one must not stop the next
+    return taken;
   }
 
   async #receive(message) {
@@ -63,10 +64,8 @@ export class Comparison {
   }
 
   #begin(run) {
-    this.run = run;
+    Object.assign(this, { run, phase: "waiting", text: "", prompts: [], report: null });
     this.#next = 0;
-    this.prompts = [];
-    this.report = null;
     this.#races.clear();
     this.changed("begun");
   }

@@ -75,9 +75,7 @@ def build_app(engine: Engine, limits: Limits) -> gr.Blocks:
     ) as demo:
         connect_api(engine, limits, demo)  # first: its names are taken as they are
         connect(engine, limits, demo)
-        gr.Navbar(visible=False)  # the header has the links
     with demo.route("Compare", "/compare", show_in_navbar=False):
-        gr.Navbar(visible=False)
         connect_compare(engine, limits, demo)
     demo.queue(default_concurrency_limit=16, max_size=4 * limits.waiting_runs, api_open=False)
     return demo

@@ -67,7 +67,7 @@ class Compare:
             self.page.click(f".sx-table .sx-tools >> text={button}")
         path = folder / download.value.suggested_filename
         download.value.save_as(path)
-        return path.read_text(encoding="utf-8", newline="")
+        return path.read_bytes().decode()
 
     def _dialog(self, dialog) -> None:
         self.dialogs.append(dialog.message)

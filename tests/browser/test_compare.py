@@ -85,8 +85,9 @@ def test_cancel_keeps_the_finished_prompts_and_a_second_tab_waits(scripted_url, 
     assert 2 <= first.record(tmp_path)["prompts"] < 4
     second.done()
     assert second.record(tmp_path)["prompts"] == 1
-    first.ask("quick").done()
-    assert first.record(tmp_path)["prompts"] == 1
+    first.ask("quick again")
+    first.page.wait_for_selector(".cx-evidence >> text=quick again")
+    assert first.done().record(tmp_path)["prompts"] == 1
 
 
 def test_prompts_from_a_file_and_a_refusal(scripted_url, compare, tmp_path):
@@ -107,6 +108,7 @@ def test_prompts_from_a_file_and_a_refusal(scripted_url, compare, tmp_path):
     assert "<img src=x" in page.status  # as text
     assert page.page.locator("img[src=x]").count() == 0
     page.ask("quick").done()
+    assert page.errors == []
 
 
 def test_the_pages_lead_to_each_other(scripted_url, compare):
@@ -117,6 +119,7 @@ def test_the_pages_lead_to_each_other(scripted_url, compare):
     page.click(".mx-pages >> text=Compare")
     page.wait_for_selector(".cx-status")
     assert page.inner_text(".mx-pages [aria-current]") == "Compare"
+    assert page.locator("nav:visible").count() == 1  # Gradio's own is not shown
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1440, "light")])
