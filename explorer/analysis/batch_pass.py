@@ -49,7 +49,7 @@ class BatchPasses:
         output = self.model.network.base_model(
             input_ids=tokens.to(self.model.device),
             position_ids=positions[None].to(self.model.device),
-            attention_mask=self.model._mask(positions, visible, self._cache),
+            attention_mask=self.model.mask(positions, visible, self._cache),
             cache=self._cache,
             use_cache=True,
         )

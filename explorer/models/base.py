@@ -72,13 +72,13 @@ class BaseModel:
         output = self.network.base_model(
             input_ids=tokens[None].to(self.device),
             position_ids=positions[None].to(self.device),
-            attention_mask=self._mask(positions, visible, cache),
+            attention_mask=self.mask(positions, visible, cache),
             cache=cache,
             use_cache=True,
         )
         return output.last_hidden_state[0]
 
-    def _mask(
+    def mask(
         self, positions: torch.Tensor, visible: torch.Tensor, cache: Cache
     ) -> torch.Tensor | dict[str, torch.Tensor]:
         """What each kind of layer may see: [1, 1, n, slots] bool, by layer type where several."""
