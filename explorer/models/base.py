@@ -81,7 +81,10 @@ class BaseModel:
     def mask(
         self, positions: torch.Tensor, visible: torch.Tensor, cache: Cache
     ) -> torch.Tensor | dict[str, torch.Tensor]:
-        """What each kind of layer may see: [1, 1, n, slots] bool, by layer type where several."""
+        """What each kind of layer may see: [1, 1, n, slots] bool, by layer type where several.
+
+        positions [n] and visible [n, n] as in `forward`.
+        """
         n, prefix = visible.shape[0], cache.length
         full = torch.zeros(n, cache.slots_for(n), dtype=torch.bool)
         full[:, :prefix] = True
