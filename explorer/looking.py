@@ -21,8 +21,9 @@ class LooksInside:
     def attention(self, trace: Trace, step: int, layer: int) -> np.ndarray:
         """Attention weights of a layer in a step: float32 [heads, rows, prefix + rows].
 
-        Steps and layers count from 0, and step −1 is the last. The trace must be of this model: its tokens go through the
-        layers again, with the step's own mask and positions. Raises ExplorerError.
+        Steps and layers count from 0, and step −1 is the last. The trace must be of this model:
+        its tokens go through the layers again, with the step's own mask and positions. Raises
+        ExplorerError.
         """
         with self._turn:
             return weights_of_step(self.model, trace, step, layer).numpy()

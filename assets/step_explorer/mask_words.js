@@ -21,7 +21,7 @@ export function weightInWords(grid, view, head, row, place) {
   const weights = weightsOf(head, view.shape.depths)[row];
   const who = quoted(view.label(row, 14));
   if (place?.column) return `${who} gives ${shareOn(grid, view, head, weights, place.column)}.`;
-  if (place?.seen === undefined) return sinkSentence(view, head, weights, who, grid);
+  if (place?.seen === undefined) return sinkSentence(grid, view, head, weights, who);
   const at = view.line(row).indexOf(place.seen);
   const other = quoted(view.label(place.seen, 14));
   if (at < 0) return `${who} may not look at ${other}: it is no ancestor.`;
@@ -36,7 +36,7 @@ function shareOn(grid, view, head, weights, column) {
   return `${value} of its attention to ${which}${quoted(view.token(column.id, 14))} at position ${count(column.at)}`;
 }
 
-function sinkSentence(view, head, weights, who, grid) {
+function sinkSentence(grid, view, head, weights, who) {
   const share = weights[1];
   const sink = share > SINK ? " (an attention sink)" : "";
   const most = inWords(mostWeight(grid, head, weightsOf(head, view.shape.depths)));

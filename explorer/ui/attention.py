@@ -14,9 +14,9 @@ from explorer.ui.engine import Engine
 from explorer.ui.limits import Limits
 
 log = logging.getLogger(__name__)
-MOST_BYTES = 200_000  # of a question
+MOST_CHARACTERS = 1_000_000  # of a question
 AT_ONCE = 1024  # tokens: what a run can wait for
-PATIENCE = 20.0  # seconds for earlier questions
+PLACES = 4  # questions at a time; each further one would hold a thread of the server
 
 WAIT = "The model is busy with other questions: try again in a moment."
 BUSY = (
@@ -35,7 +35,8 @@ class AttentionDesk:
 
     def __init__(self, engine: Engine, limits: Limits) -> None:
         self._engine, self._limits = engine, limits
-        self._one_at_a_time = threading.Lock()
+        self._places = threading.BoundedSemaphore(PLACES)
+        self._one_at_a_time = threading.Lock()  # so that a run's turn comes after each of them
 
     def answer(self, question: str) -> str:
         """JSON: {"heads": [AttentionHead, …]}, the one that was asked for first, or {"problem": …,
@@ -60,12 +61,13 @@ class AttentionDesk:
             raise ExplorerError(LONG.format(self._limits.attention_tokens))
         if tokens > AT_ONCE and self._engine.busy:
             raise ExplorerError(BUSY)
-        if not self._one_at_a_time.acquire(timeout=PATIENCE):
+        if not self._places.acquire(blocking=False):
             raise ExplorerError(WAIT)
         try:
-            return self._engine.between_turns(lambda racer: racer.weigh(question))
+            with self._one_at_a_time:
+                return self._engine.between_turns(lambda racer: racer.weigh(question))
         finally:
-            self._one_at_a_time.release()
+            self._places.release()
 
     def _require_model(self) -> None:
         if self._engine.racer is None:
@@ -74,7 +76,7 @@ class AttentionDesk:
 
 
 def _parsed(question: str) -> AttentionQuestion:
-    if not isinstance(question, str) or len(question) > MOST_BYTES:
+    if not isinstance(question, str) or len(question) > MOST_CHARACTERS:
         raise ExplorerError(NO_QUESTION)
     try:
         return AttentionQuestion.model_validate_json(question)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import threading
 import time
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
 import gradio as gr
 import pytest
 
 from explorer.errors import ExplorerError
 from explorer.tracing.attention import AttentionHead, AttentionQuestion, OtherModelError, packed
-from explorer.ui.attention import AT_ONCE, AttentionDesk
+from explorer.ui.attention import AT_ONCE, PLACES, AttentionDesk
 from explorer.ui.engine import Engine
 from explorer.ui.handlers import Handlers
 from explorer.ui.limits import PRIVATE, PUBLIC
@@ -92,7 +93,7 @@ def test_a_loaded_model_answers_with_all_heads_of_the_layer():
         json.dumps(QUESTION | {"prefix": [-4]}),
         json.dumps(QUESTION | {"prefix": ["<img src=x>"]}),
         json.dumps(QUESTION | {"token_ids": [1] * 600, "parents": [-1] + [0] * 599}),
-        json.dumps(QUESTION | {"prefix": [1] * 300_000}),
+        json.dumps(QUESTION | {"prefix": [1] * 400_000}),
         json.dumps(QUESTION | {"path": "/etc/passwd"}),
         None,
         ["a", "list"],
@@ -128,6 +129,23 @@ def test_while_a_run_goes_on_only_small_questions_are_answered():
     assert "busy with a run" in ask(desk, prefix=[1] * AT_ONCE)["problem"]
     engine.leave(ticket)
     assert "heads" in ask(desk, prefix=[1] * AT_ONCE)
+
+
+def test_a_crowd_of_questions_is_turned_away():
+    gate = threading.Event()
+
+    class Slow(Weighing):
+        def weigh(self, question):
+            gate.wait(30)
+            return super().weigh(question)
+
+    desk = desk_of(Slow())
+    with ThreadPoolExecutor(PLACES + 1) as pool:
+        asked = [pool.submit(ask, desk) for _ in range(PLACES + 1)]
+        (refused,), others = wait(asked, return_when=FIRST_COMPLETED)
+        gate.set()
+    assert "busy with other questions" in refused.result()["problem"]
+    assert all("heads" in other.result() for other in others)
 
 
 def test_a_question_between_two_turns_leaves_the_run_as_it_is():
