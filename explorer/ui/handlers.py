@@ -43,7 +43,7 @@ class Handlers:
 
     def run(self, last: Session | None, prompt: str, *values: object) -> Iterator[Update]:
         """Run one race and stream what it does."""
-        yield from self._run(last, prompt, values)
+        yield from self._run(last, prompt or "", values)
 
     def go_on(self, last: Session | None, *values: object) -> Iterator[Update]:
         """Race on from where the tab's text stands, with the present settings."""

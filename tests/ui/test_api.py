@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+from contextlib import closing
 
 import httpx
 import pytest
@@ -41,6 +42,7 @@ class Served:
         self.demo = serve(self.engine, limits, "127.0.0.1", None, mcp)
         self.url = self.demo.local_url
         self.client = Client(self.url, verbose=False)
+        self.close = self.demo.close
 
     def run(self, prompt="hi", **given):
         return self.client.predict(prompt=prompt, **given, api_name="/run")
@@ -48,23 +50,20 @@ class Served:
 
 @pytest.fixture(scope="module")
 def app():
-    served = Served(FakeExplorer())
-    yield served
-    served.demo.close()
+    with closing(Served(FakeExplorer())) as served:
+        yield served
 
 
 @pytest.fixture(scope="module")
 def public():
-    served = Served(FakeExplorer(), PUBLIC, mcp=True)
-    yield served
-    served.demo.close()
+    with closing(Served(FakeExplorer(), PUBLIC, mcp=True)) as served:
+        yield served
 
 
 @pytest.fixture(scope="module")
 def slow():
-    served = Served(FakeExplorer(pace=0.05))
-    yield served
-    served.demo.close()
+    with closing(Served(FakeExplorer(pace=0.05))) as served:
+        yield served
 
 
 def test_only_run_and_race_are_offered(app):
@@ -240,28 +239,20 @@ def test_a_call_waits_while_the_model_loads():
         gate.wait(20)
         return FakeExplorer()
 
-    served = Served(load=load)
-    try:
+    with closing(Served(load=load)) as served:
         job = served.client.submit(prompt="hi", max_new_tokens=3, api_name="/run")
         wait_for(lambda: bool(job.outputs()), 20)
         assert job.outputs()[0] == {"state": "loading", "text": "", "new_tokens": 0}
         gate.set()
         assert job.result()["new_tokens"] == 3
-    finally:
-        gate.set()
-        served.demo.close()
 
 
 def test_where_loading_failed_a_call_says_so():
     def load(progress):
         raise ExplorerError("There are no weights: go online once.")
 
-    served = Served(load=load)
-    try:
-        with pytest.raises(AppError, match="go online once"):
-            served.run()
-    finally:
-        served.demo.close()
+    with closing(Served(load=load)) as served, pytest.raises(AppError, match="go online once"):
+        served.run()
 
 
 def test_agents_find_two_tools_and_use_them(public):

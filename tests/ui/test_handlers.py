@@ -140,6 +140,7 @@ def test_a_new_run_of_a_tab_ends_its_last_one():
     ("prompt", "changes", "told"),
     [
         ("", {}, "prompt is empty"),
+        (None, {}, "prompt is empty"),
         ("hi", {"temperature": 1, "acceptance": "greedy"}, "Greedy acceptance needs"),
         ("hi", {"seed": -1}, "seed"),
         ("hi", {"seed": None}, "seed"),
