@@ -56,7 +56,7 @@ class CompareSession:
 
     def progress(self, text: str, share: float | None) -> None:
         """How far the measuring of batches is; called on the model's thread."""
-        self.text, self.share = f"Measuring batches: {text}", max(self.share, share or 0.0)
+        self.text, self.share = text[:1].upper() + text[1:], max(self.share, share or 0.0)
 
     def _add_report(self, report: BenchReport) -> None:
         told = report.model_dump(mode="json")
