@@ -14,7 +14,9 @@ const pen = document.createElement("canvas").getContext("2d");
 /** An SVG element that looks as `root` does, what has scrolled out of its boxes included. */
 export function painted(root, title) {
   const origin = root.getBoundingClientRect();
-  const [width, height] = [root.scrollWidth, root.scrollHeight].map(Math.ceil);
+  const wider = root.scrollWidth > root.clientWidth; // what sticks out has a margin, too
+  const width = root.scrollWidth + (wider ? parseFloat(getComputedStyle(root).paddingRight) : 0);
+  const height = root.scrollHeight;
   const sheet = { origin, below: s("g"), above: s("g") };
   paint(root, sheet);
   return s("svg", { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${width} ${height}`, width, height },
