@@ -236,7 +236,7 @@ def test_a_call_waits_while_the_model_loads():
     gate = threading.Event()
 
     def load(progress):
-        gate.wait(20)
+        gate.wait(120)
         return FakeExplorer()
 
     with closing(Served(load=load)) as served:
