@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidatorFunctionWrapHandler, WrapValidator
 
-T = TypeVar("T")
+K, T = TypeVar("K"), TypeVar("T")
+
+
+def _one_by_one(table: Any, check: ValidatorFunctionWrapHandler) -> Any:
+    if not isinstance(table, dict):
+        return check(table)
+    checked = {}
+    for key, entry in table.items():
+        checked |= check({key: entry})
+    return checked
+
+
 # A hostile file may hold millions of wrong entries, and the first one is enough.
 Entries = Annotated[list[T], Field(fail_fast=True)]
+Table = Annotated[dict[K, T], WrapValidator(_one_by_one)]
 TokenId = Annotated[int, Field(ge=0)]
 
 

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from explorer.tracing.attention import MOST_HEADS, AttentionHead
 from explorer.tracing.notebook import ShowsItself
-from explorer.tracing.record import Entries, Record, TokenId
+from explorer.tracing.record import Entries, Record, Table, TokenId
 
 FORMAT_VERSION = 1
 MAX_NODES = 513  # 512 nodes and the root
@@ -26,7 +26,7 @@ Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 Milliseconds = Annotated[float, Field(ge=0.0)]
 Rank = Annotated[int, Field(ge=0)]
 Verdict = Literal["root", "accepted", "rejected", "pruned"]
-Pieces = Annotated[dict[TokenId, "Piece"], Field(fail_fast=True)]
+Pieces = Table[TokenId, "Piece"]
 
 
 class Piece(Record):
@@ -227,7 +227,7 @@ class Header(Record):
     num_heads: int = Field(ge=0, le=MAX_HEADS)
     backend: str
     device: str
-    versions: Annotated[dict[str, str], Field(fail_fast=True)]
+    versions: Table[str, str]
     settings: Settings
     prompt: str
     prompt_ids: Entries[TokenId]
