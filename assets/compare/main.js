@@ -15,7 +15,7 @@ import { winsView } from "./wins.js";
 
 const STYLES = [
   "../step_explorer/base.css", "../step_explorer/layout.css", "../step_explorer/narrow.css",
-  "compare.css", "setup.css", "charts.css",
+  "compare.css", "setup.css", "tables.css", "charts.css",
 ];
 
 class ComparePage {
