@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Iterator
 from concurrent.futures import wait
 from weakref import WeakValueDictionary
@@ -18,10 +16,10 @@ from explorer.ui.compare_request import Request, checked
 from explorer.ui.compare_session import CompareSession, encoded
 from explorer.ui.engine import Engine
 from explorer.ui.limits import Limits
+from explorer.ui.runs import sentence, until_turn
 from explorer.ui.session import stop_session
 from explorer.ui.updates import Update
 
-log = logging.getLogger(__name__)
 TURN = 0.25  # seconds of work between two messages to the browser
 POLL = 0.25
 COMPARED = ("prompts", "methods", "max_new_tokens", "tree")  # of a request, for a comparison
@@ -61,7 +59,6 @@ class CompareHandlers:
             session.packed.append(["prompts", request.prompts])
         session.phase, session.ticket = "waiting", self.engine.enter()
         try:
-            yield from self._wait(session)
             yield from self._work(session, request)
         finally:
             self.engine.leave(session.ticket)
@@ -95,17 +92,11 @@ class CompareHandlers:
     def _wait(self, session: CompareSession) -> Iterator[Update]:
         """Until the model is loaded and this comparison's turn has come."""
         told = None
-        while not session.ticket.cancel.is_set():
-            if self.engine.status.phase == "failed":
-                session.phase, session.problem = "failed", self._status_text()
-                return
-            if self.engine.racer is not None and self.engine.ahead(session.ticket) == 0:
-                return
+        for _ in until_turn(self.engine, session.ticket):
             session.text = self._waiting(session)
             if session.text != told:
                 told = session.text
                 yield self._told(session)
-            time.sleep(POLL)
 
     def _waiting(self, session: CompareSession) -> str:
         if self.engine.racer is None:
@@ -114,24 +105,17 @@ class CompareHandlers:
         return f"Waiting: {runs} before yours. It starts by itself."
 
     def _work(self, session: CompareSession, request: Request) -> Iterator[Update]:
-        if session.phase == "failed":
-            return
         try:
+            yield from self._wait(session)
             if not session.ticket.cancel.is_set():
                 session.start()
                 work = self._batches if request.batches else self._compare
                 yield from work(session, request)
             session.phase = "stopped" if session.ticket.cancel.is_set() else "done"
-        except ExplorerError as error:
-            session.phase = "stopped" if session.ticket.cancel.is_set() else "failed"
-            session.problem = str(error)
-        except Exception as error:  # a bug: the page must stay usable, and the log must say more
-            log.exception("a comparison failed")
-            session.phase = "failed"
-            session.problem = (
-                f"The comparison failed unexpectedly ({type(error).__name__}): try other prompts "
-                "or methods; the app goes on."
-            )
+        except Exception as error:
+            cancelled = session.ticket.cancel.is_set() and isinstance(error, ExplorerError)
+            session.phase = "stopped" if cancelled else "failed"
+            session.problem = NEEDS_MODEL if self.engine.status.recorded_only else sentence(error)
 
     def _compare(self, session: CompareSession, request: Request) -> Iterator[Update]:
         asked = {name: getattr(request, name) for name in COMPARED}
