@@ -19,6 +19,8 @@ COLOURS = (ROOT, ACCEPTED, REJECTED, "#CC79A7")
 DASHES = ("", "6 3", "2 3", "8 3 2 3")
 STEPS = (1, 2, 2.5, 5, 10)  # of an axis, times a power of ten
 TICKS = 5
+MOST, LEAST = 1e100, 1e-100  # of what is drawn: floats end not far beyond
+FLAT = 1e-6  # of a value: what varies less is drawn as a flat line
 
 Point = tuple[float, float]
 Curve = tuple[str, list[Point]]
@@ -58,15 +60,12 @@ def _epoch_line(line: dict[str, Any]) -> bool:
 
 
 def _curve(name: str, points: Iterable[Point]) -> Curve:
-    return name, [(x, y) for x, y in points if math.isfinite(y)]
+    return name, [(x, y) for x, y in points if abs(y) < MOST]  # NaN is not
 
 
 def _accuracies(epochs: Iterable[dict[str, Any]], head: int) -> list[Point]:
-    return [
-        (line["update"], line["accuracy"]["top1"][head])
-        for line in epochs
-        if head < len(line["accuracy"]["top1"])
-    ]
+    tops = ((line["update"], line["accuracy"]["top1"]) for line in epochs)
+    return [(update, top1[head]) for update, top1 in tops if head < len(top1)]
 
 
 def _panel(name: str, curves: Sequence[Curve], last: float, top: float) -> str:
@@ -96,11 +95,14 @@ def _panel(name: str, curves: Sequence[Curve], last: float, top: float) -> str:
 
 def _ticks(low: float, high: float) -> list[float]:
     """Round values around low and high, evenly spaced."""
-    span = (high - low) or abs(high) or 1.0
+    size = max(abs(low), abs(high))
+    span = high - low
+    if span <= FLAT * size or span < LEAST:
+        span = size if size >= LEAST else 1.0
     power = 10 ** math.floor(math.log10(span / TICKS))
     step = next(s * power for s in STEPS if s * power * TICKS >= span)
     first, last = math.floor(low / step), math.ceil(high / step)
-    return [round(i * step, 10) for i in range(first, max(last, first + 1) + 1)]
+    return [float(f"{i * step:.10g}") for i in range(first, max(last, first + 1) + 1)]
 
 
 def _drawn(label: str, points: Sequence[Point], index: int) -> str:

@@ -15,6 +15,7 @@ from explorer.errors import ExplorerError
 
 LOG = "training.jsonl"
 LINES = 200  # of losses in a whole run, about
+MOST_UPDATES = 2**53
 
 
 class TrainingLog:
@@ -79,5 +80,21 @@ def _parsed(line: str) -> dict[str, Any] | None:
         value = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    good = isinstance(value, dict) and type(value.get("update")) is int and "loss" in value
-    return value if good else None
+    return value if isinstance(value, dict) and _is_line(value) else None
+
+
+def _is_line(value: dict[str, Any]) -> bool:
+    """Whether a line has what is drawn of it, as numbers. A loss may be NaN."""
+    update, accuracy = value.get("update"), value.get("accuracy") or {}
+    top1 = accuracy.get("top1") or [] if isinstance(accuracy, dict) else None
+    return (
+        type(update) is int
+        and 0 <= update < MOST_UPDATES
+        and _is_number(value.get("loss"))
+        and isinstance(top1, list)
+        and all(map(_is_number, top1))
+    )
+
+
+def _is_number(value: object) -> bool:
+    return type(value) in (int, float)

@@ -44,7 +44,8 @@ def test_without_held_out_figures_there_is_one_panel():
 
 
 def test_losses_that_are_no_numbers_are_left_out():
-    (line,) = points(drawn([*LOSSES, {"update": 110, "epoch": 2, "loss": float("nan")}]))
+    odd = [{"update": 110, "epoch": 2, "loss": loss} for loss in (float("nan"), 1e308, -(10**400))]
+    (line,) = points(drawn([*LOSSES, *odd]))
     assert len(line) == 10
 
 
@@ -54,7 +55,20 @@ def test_the_title_is_text():
     assert drawn(LOSSES, title="<script>&").find(f"{SVG}title").text == "<script>&"
 
 
-@pytest.mark.parametrize(("low", "high"), [(0, 1), (7.2, 9.9), (0.16, 0.47), (5, 5), (0, 0)])
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [
+        (0, 1),
+        (7.2, 9.9),
+        (0.16, 0.47),
+        (5, 5),
+        (0, 0),
+        (1e-12, 2e-12),
+        (5e-324, 5e-324),
+        (1, 1 + 1e-15),
+        (-9e99, 9e99),
+    ],
+)
 def test_ticks_are_round_and_hold_all_values(low, high):
     ticks = _ticks(low, high)
     assert ticks[0] <= low

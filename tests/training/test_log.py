@@ -41,7 +41,21 @@ def test_updates_that_are_made_again_are_told_once(tmp_path):
     assert read_log(tmp_path / LOG) == []
 
 
-@pytest.mark.parametrize("text", ["tea\n", '{"update": "x", "loss": 1}\n', "[1]\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tea\n",
+        '{"update": "x", "loss": 1}\n',
+        "[1]\n",
+        '{"update": 1, "loss": null}\n',
+        '{"update": 1, "loss": [1]}\n',
+        '{"update": -1, "loss": 1}\n',
+        f'{{"update": {10**400}, "loss": 1}}\n',
+        '{"update": 1, "loss": 1, "accuracy": [1]}\n',
+        '{"update": 1, "loss": 1, "accuracy": {"top1": 5}}\n',
+        '{"update": 1, "loss": 1, "accuracy": {"top1": ["x"]}}\n',
+    ],
+)
 def test_other_files_are_refused(tmp_path, text):
     (tmp_path / "x").write_text(text)
     with pytest.raises(ExplorerError, match="not a training log"):
