@@ -165,7 +165,8 @@ def _trees(
 
 def _number_of_nodes(name: str) -> int:
     argument = name.removeprefix(BEST)
-    if not (argument.isascii() and argument.isdecimal() and 1 <= int(argument[:9]) <= MAX_NODES):
+    known = len(argument) <= 9 and argument.isascii() and argument.isdecimal()
+    if not known or not 1 <= int(argument) <= MAX_NODES:
         raise ExplorerError(f"'{name:.40}' is no tree: write best:8, with 1 to {MAX_NODES} nodes.")
     return int(argument)
 

@@ -76,7 +76,7 @@ def test_what_cannot_be_replayed_is_refused(traces):
         replay({name: trace}, ["best:4"])
     with pytest.raises(ExplorerError, match="deep"):
         replay({name: trace}, ["chain:4"])
-    for tree in ("best:0", "best:x", "best:99999999999", "auto", "tea"):
+    for tree in ("best:0", "best:x", "best:99999999999", "best:00000000199999", "auto", "tea"):
         with pytest.raises(ExplorerError, match="tree"):
             replay(traces, [tree])
     short = record("some prompt", max_new_tokens=2)
