@@ -35,7 +35,7 @@ class DecodeSettings(BaseModel):
     acceptance: Acceptance = "auto"
     temperature: float = Field(0.0, ge=0.0, le=100.0, allow_inf_nan=False)
     top_p: float = Field(1.0, gt=0.0, le=1.0)
-    top_k: int = Field(0, ge=0)
+    top_k: int = Field(0, ge=0, lt=2**63)
     epsilon: float = Field(0.09, gt=0.0, le=1.0)
     delta: float = Field(0.3, gt=0.0, le=1.0)
     seed: int = Field(0, ge=0, lt=2**63)

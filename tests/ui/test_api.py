@@ -132,6 +132,7 @@ def test_updates_tell_how_far_a_run_is(slow):
         ("/run", {"prompt": 7}, "prompt is empty"),
         ("/run", {"temperature": "warm"}, "temperature: Input should be a valid number"),
         ("/run", {"seed": -1}, "seed"),
+        ("/run", {"top_k": 2**63}, "top_k"),
         ("/run", {"acceptance": "best"}, "acceptance"),
         ("/run", {"acceptance": "greedy", "temperature": 1}, "Greedy acceptance needs"),
         ("/run", {"trace": "yes"}, "give true or false"),
