@@ -12,7 +12,7 @@ from explorer.errors import ExplorerError
 from explorer.figures import numbers
 from explorer.ui import panels
 from explorer.ui.compare_page import ComparePage, build_compare_page
-from explorer.ui.compare_request import Request, checked
+from explorer.ui.compare_request import Request, asks_for_batches, checked
 from explorer.ui.compare_session import CompareSession, encoded
 from explorer.ui.engine import Engine
 from explorer.ui.limits import Limits
@@ -46,10 +46,9 @@ class CompareHandlers:
     def run(self, last: CompareSession | None, event: gr.EventData) -> Iterator[Update]:
         """Run one comparison and stream what it finds."""
         stop_session(last)
-        session = CompareSession()
+        session = CompareSession(batches=asks_for_batches(event._data))
         try:
             request = checked(event._data, self.limits)
-            session.batches = request.batches
         except ExplorerError as error:
             session.phase, session.problem = "failed", str(error)
             yield self._told(session)

@@ -54,6 +54,11 @@ def built_in_prompts() -> tuple[dict[str, str], ...]:
     return tuple(read_prompts(str(BUILT_IN)))
 
 
+def asks_for_batches(asked: object) -> bool:
+    """Whether a request, even one that is refused, is about batches: it leaves a comparison be."""
+    return isinstance(asked, Mapping) and asked.get("batches") is True
+
+
 def checked(asked: object, limits: Limits) -> Request:
     """The request of a browser. Raises ExplorerError where it does not fit, or asks too much."""
     try:

@@ -254,6 +254,13 @@ def test_batches_are_measured_in_the_same_queue_and_leave_the_comparison_alone()
     assert [record["prompt"] for record in asked["prompts"]] == ASKED["own"]
 
 
+def test_batches_that_are_refused_leave_the_comparison_alone():
+    handlers = handlers_of()
+    (told,) = messages(handlers, begun(handlers, batches=True, own=[" "]))
+    assert (told["phase"], told["batches"], told["events"]) == ("failed", True, [])
+    assert "are empty" in told["text"]
+
+
 def test_batches_that_are_stopped_say_so():
     def batches(racer, cancel, **given):
         cancel.wait(5)
