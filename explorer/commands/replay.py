@@ -40,10 +40,7 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         names = args.trace
     if len(set(names)) < len(names):
         raise ExplorerError("--trace names the same file twice: name every trace once.")
-    traces = {
-        name: read_trace(Path(path).expanduser())
-        for name, path in zip(names, args.trace, strict=True)
-    }
+    traces = {name: read_trace(path) for name, path in zip(names, args.trace, strict=True)}
     return replay(traces, args.tree).model_dump(mode="json")
 
 

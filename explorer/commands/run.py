@@ -65,7 +65,7 @@ def _prompt_or_trace(args: argparse.Namespace) -> str | Trace:
         raise ExplorerError("Give a PROMPT, or --continue-from FILE: one of the two.")
     if args.prompt is not None:
         return prompt_from(args.prompt)
-    return read_trace(Path(args.continue_from).expanduser())
+    return read_trace(args.continue_from)
 
 
 def render(result: dict[str, Any]) -> str:

@@ -60,11 +60,13 @@ def read_trace(path: str | Path) -> Trace:
     """Read a trace. Raises ExplorerError for a file that is missing, too large or not a trace."""
     path = Path(path)
     try:
+        path = path.expanduser()
         if path.stat().st_size > MAX_BYTES:
             raise _too_large(path.name)
         data = path.read_bytes()
-    except OSError as error:
-        raise ExplorerError(f"Cannot read {path}: {error.strerror or error}.") from error
+    except (OSError, RuntimeError, ValueError) as error:  # RuntimeError: ~nobody has no home
+        reason = getattr(error, "strerror", None) or str(error).rstrip(".")
+        raise ExplorerError(f"Cannot read {path!s:.200}: {reason}.") from error
     return parse_trace(data, path.name)
 
 

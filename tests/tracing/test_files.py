@@ -35,6 +35,9 @@ def test_missing_file_and_folder_are_one_sentence(trace, tmp_path):
         read_trace(tmp_path / "none.json.gz")
     with pytest.raises(ExplorerError, match="Cannot read"):
         read_trace(tmp_path)
+    for path in ("~no-such-user/x", "a\0b"):
+        with pytest.raises(ExplorerError, match="Cannot read"):
+            read_trace(path)
     with pytest.raises(ExplorerError, match="Cannot write"):
         write_trace(trace, tmp_path / "no" / "folder.json.gz")
 
