@@ -57,11 +57,14 @@ class CompareHandlers:
         if not request.batches:
             session.packed.append(["prompts", request.prompts])
         session.phase, session.ticket = "waiting", self.engine.enter()
+        if last is not None:
+            last.give_way(session)
         try:
             yield from self._work(session, request)
         finally:
             self.engine.leave(session.ticket)
-        yield self._told(session)
+        if not session.superseded:
+            yield self._told(session)
 
     def stop(self, session: CompareSession | None) -> None:
         """Ask the tab's comparison to end."""

@@ -11,8 +11,10 @@ import gradio as gr
 from explorer.decoding.registry import METHODS
 from explorer.ui import panels
 from explorer.ui.compare_request import MAX_FILE_CHARACTERS, built_in_prompts
+from explorer.ui.compare_session import CompareSession
 from explorer.ui.limits import Limits
 from explorer.ui.session import stop_session
+from explorer.ui.step_explorer import run_and_event
 from explorer.ui.theme import ASSETS
 
 DEFAULT_NEW_TOKENS = 64
@@ -35,12 +37,11 @@ def build_compare_page(limits: Limits, missed: Callable[[str, int], str]) -> Com
     comparison's message from event number `first` on, for a browser that did not get some.
     """
 
-    def missed_events(asked: list) -> str:
-        run, first = asked
-        return missed(str(run), int(first))
+    def missed_events(asked: object) -> str:
+        return missed(*run_and_event(asked))
 
     return ComparePage(
-        session=gr.State(None, delete_callback=stop_session),
+        session=gr.State(CompareSession(), delete_callback=stop_session),
         loading=gr.Timer(0.5),
         header=gr.HTML(
             panels.header("loading …", [], "Compare"),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from explorer.ui.engine import Ticket
-from explorer.ui.session import Phase
+from explorer.ui.session import Phase, Successive
 
 if TYPE_CHECKING:
     from explorer.analysis.bench_report import BenchReport
@@ -19,7 +19,7 @@ LEAST_SHARE = 0.02  # below it, nothing is said of the time that is left
 
 
 @dataclass(eq=False)
-class CompareSession:
+class CompareSession(Successive):
     """The comparison of one tab. `key` names it towards the browser; nobody can guess it.
 
     `packed` is what the browser is told, in order: ["prompts", […]] once, then a ["races", […]]
@@ -89,11 +89,6 @@ class CompareSession:
             "left": left,
         }
         return encoded(message)
-
-    def stop(self) -> None:
-        """Ask it to end; what was finished stays."""
-        if self.ticket is not None:
-            self.ticket.cancel.set()
 
 
 def encoded(message: dict[str, Any]) -> str:

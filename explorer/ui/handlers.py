@@ -65,6 +65,8 @@ class Handlers:
             return
         self._sessions[session.key] = session
         session.phase, session.ticket = "waiting", self.engine.enter()
+        if last is not None:
+            last.give_way(session)
         try:
             yield {self.page.session: session} | self._standing(session)
             yield from self._wait(session)
@@ -72,7 +74,8 @@ class Handlers:
             yield from self._race(session, begin, settings)
         finally:
             self.engine.leave(session.ticket)
-        yield self._ended(session)
+        if not session.superseded:
+            yield self._ended(session)
 
     def stop(self, session: Session | None) -> None:
         """Ask the tab's run to end."""

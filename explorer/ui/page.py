@@ -10,7 +10,7 @@ import gradio as gr
 from explorer.ui import panels
 from explorer.ui.examples import EXAMPLES
 from explorer.ui.limits import Limits
-from explorer.ui.session import stop_session
+from explorer.ui.session import Session, stop_session
 from explorer.ui.settings import SettingsInputs, settings_inputs
 from explorer.ui.step_explorer import step_explorer
 from explorer.ui.theme import ASSETS
@@ -48,7 +48,7 @@ def build_page(
 ) -> Page:
     """Lay out the page inside the current gr.Blocks. `missed`, `attention`: see step_explorer."""
     parts: dict[str, object] = {
-        "session": gr.State(None, delete_callback=stop_session),
+        "session": gr.State(Session(), delete_callback=stop_session),
         "loading": gr.Timer(0.5),
         "header": _html(panels.header("loading …", []), "mx-header-block"),
     }

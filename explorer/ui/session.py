@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import secrets
+import threading
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Self
 
 from explorer.tracing.continuation import Continuation
 from explorer.tracing.events import Event, PlainRecorded, RunStarted, StepRecorded
@@ -15,8 +16,42 @@ from explorer.ui.wire import Wire
 Phase = Literal["empty", "waiting", "running", "done", "stopped", "failed"]
 
 
+_SUCCESSION = threading.Lock()
+
+
+class Successive:
+    """What a tab does after one another: each run stops the one before it.
+
+    A browser may press a button several times before it hears of the first run, so that several
+    begin after the same one. Only the latest goes on.
+    """
+
+    ticket: Ticket | None
+    superseded = False
+    _next: Self | None = None
+
+    def stop(self) -> None:
+        """Ask it, and what has followed it, to end; what was done stays."""
+        if self.ticket is not None:
+            self.ticket.cancel.set()
+        if self._next is not None:
+            self._next.stop()
+
+    def give_way(self, to: Self) -> None:
+        """End for `to`, which has its ticket; so does what has followed so far."""
+        with _SUCCESSION:
+            self._give_way(to)
+
+    def _give_way(self, to: Self) -> None:
+        self.stop()
+        self.superseded = True
+        if self._next is not None:
+            self._next._give_way(to)
+        self._next = to
+
+
 @dataclass(eq=False)
-class Session:
+class Session(Successive):
     """The run of one tab; the tab itself holds the trace and decides what to look at.
 
     Compared by identity: it grows while handlers look at it. `key` names the run towards the
@@ -65,13 +100,8 @@ class Session:
         first, self._sent = self._sent, len(self.wire.packed)
         return self.wire.message(self.key, first, self.live)
 
-    def stop(self) -> None:
-        """Ask the run to end; what it has decoded stays."""
-        if self.ticket is not None:
-            self.ticket.cancel.set()
 
-
-def stop_session(session: Session | None) -> None:
-    """End the run of a tab that has gone."""
+def stop_session(session: Successive | None) -> None:
+    """End what a tab has going on, if anything."""
     if session is not None:
         session.stop()

@@ -26,9 +26,8 @@ def step_explorer(
     subclass: Gradio writes a .pyi file beside each one's source.)
     """
 
-    def missed_events(asked: list) -> str:
-        run, first = asked
-        return missed(str(run), int(first))
+    def missed_events(asked: object) -> str:
+        return missed(*run_and_event(asked))
 
     def attention_weights(question: str) -> str:
         return attention(question)
@@ -41,6 +40,17 @@ def step_explorer(
         server_functions=[missed_events, attention_weights],
         **more,
     )
+
+
+def run_and_event(asked: object) -> tuple[str, int]:
+    """A browser's question for what it lacks: the run's key, and the number of the first event.
+
+    A question of another form names no run, so its answer is empty.
+    """
+    match asked:
+        case [str(run), int(first)] if first >= 0:
+            return run, first
+    return "", 0
 
 
 class _Fresh(StaticFiles):
