@@ -79,7 +79,7 @@ function curve({ rows, ratios, one_row_ms: one, context_length: context }) {
 }
 
 function legend(page) {
-  const about = "S and S′ are estimates; small figures behind them are their error against the measured speedup.";
+  const about = "S and S′ are estimates; small figures behind them are their error against the speedup measured beside them: of all steps that had a pass, taken together. (The table above is the mean over prompts, and counts every token.)";
   const name = page.chosen.find((method) => (page.details(method)?.prediction?.product ?? null) !== null);
   if (!name) return about;
   const { product, measured_tokens_per_step: told } = page.details(name).prediction;

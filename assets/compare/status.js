@@ -51,6 +51,7 @@ function fastest({ methods, details, prompts }) {
   const racing = Object.entries(details).map(([name, { spread }]) => ({ name, spread, ...methods[name] }));
   const best = racing.sort((a, b) => b.speedup - a.speedup)[0];
   const { name, speedup, spread } = best;
+  if (speedup === null) return "The replies are too short to time: ask for more new tokens.";
   const speeds = `${rate(best.tokens_per_second)} against ${rate(details[name].plain_tokens_per_second)} tokens/s`;
   const told = `${name}, at ${ratio(speedup)}×${spread === null ? "" : ` ± ${ratio(spread)}`} plain (${speeds})`;
   if (speedup <= 1) return `No method beat plain decoding over ${plural(prompts, "prompt")}: closest was ${told}.`;

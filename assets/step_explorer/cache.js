@@ -25,6 +25,7 @@ export function cacheView(app) {
     svg.addEventListener("click", ({ target }) => rowOf(target) !== null && app.select(rowOf(target)));
     const grid = gridOf(view, width, height, app.unit);
     svg.append(prefix(grid, grid.above, "written", view), prefix(grid, grid.below, "kept", view));
+    if (!wrote(view)) return svg;
     const kept = app.state.stage === LAST_STAGE ? view.step.accepted.slice(0, view.step.emitted.length) : [];
     kept.forEach((row, at) => svg.append(s("path", { class: "sx-slide",
       d: `M${grid.x(row) + grid.slot / 2} ${grid.above + grid.tall}L${grid.x(at) + grid.slot / 2} ${grid.below}` })));
@@ -85,9 +86,12 @@ function slot(app, svg, grid, row, at, y) {
   return group;
 }
 
+/** The last token of a text needs no pass. */
+const wrote = ({ step }) => step.base_top.length > 0;
+
 function spoken(view) {
   const { rows, step } = view;
   const vanished = rows - step.emitted.length;
-  if (step.base_top.length === 0) return "no pass, nothing written";
+  if (!wrote(view)) return "no pass, nothing written";
   return `${count(rows)} rows written, ${count(step.emitted.length)} kept, ${count(vanished)} vanish`;
 }

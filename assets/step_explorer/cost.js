@@ -18,6 +18,7 @@ export function costView(app) {
 }
 
 function costs(trace, { step }) {
+  if (step.timings.verify === 0) return [...empty(), h("p", {}, "No pass was needed: the base model had chosen this token already, and the text ends with it.")];
   const [total, plain] = [stepMs(step), trace.plainMs];
   const longest = Math.max(total, plain ?? 0) || 1;
   const parts = PARTS.map((name) => [name, step.timings[name]]);

@@ -8,6 +8,7 @@ import { h } from "./dom.js";
 import { listenToKeys } from "./keys.js";
 import { lanesView } from "./lanes.js";
 import { maskView } from "./mask.js";
+import { plural } from "./numbers.js";
 import { OpenError, openTrace, traceOf } from "./open.js";
 import { hashOf, wantedFrom } from "./permalink.js";
 import { Playback } from "./playback.js";
@@ -258,7 +259,8 @@ export class Explorer {
 function describe({ header }) {
   if (!header) return "";
   const { model, backend, device, settings } = header;
-  return [model, backend, device, `tree ${settings.tree}`, settings.acceptance, header.created.slice(0, 10)].join(" · ");
+  const earlier = header.continued_tokens ? [`continues ${plural(header.continued_tokens, "token")}`] : [];
+  return [model, backend, device, `tree ${settings.tree}`, settings.acceptance, ...earlier, header.created.slice(0, 10)].join(" · ");
 }
 
 function layout(app) {

@@ -39,8 +39,8 @@ def parse_prompts(text: str, name: str) -> list[dict[str, str]]:
 
 
 def _read(path: str) -> str:
-    file = Path(path).expanduser()
     try:
+        file = Path(path).expanduser()
         if file.stat().st_size > MAX_BYTES:
             raise ExplorerError(f"{path} is larger than {MAX_BYTES >> 20} MB: give fewer prompts.")
         return file.read_text(encoding="utf-8-sig")
@@ -48,7 +48,7 @@ def _read(path: str) -> str:
         raise ExplorerError(f"There is no prompts file at {path}: check the path.") from None
     except UnicodeDecodeError as error:
         raise ExplorerError(f"{path} is not UTF-8 text: write lines like {EXAMPLE}.") from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: no such ~user
         reason = getattr(error, "strerror", None) or error
         raise ExplorerError(f"{path} cannot be read ({reason}): give a file of prompts.") from error
 

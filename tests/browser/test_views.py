@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from explorer.analysis.speedup import acceptance_by_depth, race_figures
+from explorer.tracing.files import read_trace
 from explorer.tracing.summary import medusa_clock, plain_clock
 from explorer.tracing.text import visible
+from explorer.ui.examples import INDEX
 from tests.browser.steps import Steps
 from tests.ui.fakes import SHAPES, TEXT, FakeExplorer
 
@@ -168,6 +170,17 @@ def test_cost_names_every_part_and_from_when_the_tree_pays(steps, trace):
         assert f"{name} {getattr(step.timings, name):.1f}" in told
     assert "Pays from" in told
     assert f"{len(trace.new_token_ids) / len(trace.steps):.2f}" in told
+
+
+def test_the_last_token_costs_no_pass_and_writes_nothing(alone):
+    trace = read_trace(INDEX.parent / "slower.json.gz")
+    assert not trace.steps[-1].base_top
+    continued = trace.header.model_copy(update={"continued_tokens": 3})
+    steps = alone().open(trace.model_copy(update={"header": continued})).press("End")
+    assert "No pass was needed" in steps.text(".sx-cost")
+    assert steps.count(".sx-pays") == 0
+    assert steps.count(".sx-cache .sx-slot") == 0
+    assert "continues 3 tokens" in steps.text(".sx-caption")
 
 
 def test_summary_counts_as_the_analysis_does(steps, trace):

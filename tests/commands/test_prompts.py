@@ -35,6 +35,8 @@ def test_bad_prompts_files(tmp_path, text, hint):
 def test_prompts_files_of_the_wrong_kind(tmp_path):
     with pytest.raises(ExplorerError, match="cannot be read"):
         read_prompts(str(tmp_path))
+    with pytest.raises(ExplorerError, match="cannot be read"):
+        read_prompts("~nobody-of-that-name/prompts.jsonl")
     (tmp_path / "latin").write_bytes(b'{"prompt": "\xff"}')
     with pytest.raises(ExplorerError, match="not UTF-8"):
         read_prompts(str(tmp_path / "latin"))
