@@ -8,6 +8,7 @@ from typing import Any
 from explorer.commands.console import Console, number, table
 from explorer.commands.options import add_length_options, load_explorer, settings_from
 from explorer.commands.prompts import add_prompts_options, read_prompts
+from explorer.config import decode_settings
 from explorer.errors import ExplorerError
 
 EXAMPLE = (
@@ -91,8 +92,9 @@ def _names(text: str) -> list[str]:
 
 def _temperature(text: str) -> float:
     try:
-        return float(text)
+        temperature = float(text)
     except ValueError:
         raise ExplorerError(
             f"--temperatures: '{text:.40}' is not a number; write for example 0.7,1.0."
         ) from None
+    return decode_settings(temperature=temperature).temperature  # refused before the model loads

@@ -34,7 +34,7 @@ def parse_prompts(text: str, name: str) -> list[dict[str, str]]:
         if line.strip():
             prompts.append(_parse(line, f"Line {number} of {name}", number))
     if not prompts:
-        raise ExplorerError(f"{name} holds no prompt: write lines like {EXAMPLE}.")
+        raise ExplorerError(f"There is no prompt in {name}: write lines like {EXAMPLE}.")
     return prompts
 
 

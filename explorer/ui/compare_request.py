@@ -83,7 +83,7 @@ def checked(asked: object, limits: Limits) -> Request:
 
 def _prompts(asked: _Asked) -> list[dict[str, str]]:
     if asked.file is not None:
-        return parse_prompts(asked.file, "The file")
+        return parse_prompts(asked.file, "the file")
     if asked.own:
         texts = [text.strip() for text in asked.own if text.strip()]
         if not texts:

@@ -45,3 +45,4 @@ def test_options_are_handed_over(fake, capsys, seen):
 
 def test_a_temperature_that_is_no_number_is_one_line(fake, capsys):
     assert "'warm' is not a number" in refused(capsys, *ARGV, "--temperatures", "warm")
+    assert "temperature" in refused(capsys, *ARGV, "--temperatures", "1e999")

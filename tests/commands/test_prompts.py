@@ -12,8 +12,8 @@ from explorer.errors import ExplorerError
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("", "holds no prompt"),
-        ("\n \n", "holds no prompt"),
+        ("", "no prompt in"),
+        ("\n \n", "no prompt in"),
         ("not json\n", "Line 1 of .* is not JSON"),
         ('{"prompt": "x"}\n{"id": 3}\n', "Line 2 of .* has no key 'prompt'"),
         ('["prompt"]\n', "no key 'prompt'"),
