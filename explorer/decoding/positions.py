@@ -42,10 +42,10 @@ class Positions:
             return None
         return self._tell([position])[0]
 
-    def step(self, result: StepResult, choice: int) -> list[Position]:
+    def step(self, result: StepResult, choice: int, best: torch.Tensor | None) -> list[Position]:
         """The position that chose the step's root, and now and then those of earlier rows.
 
-        choice: the base model's first choice there.
+        choice: the base model's first choice there; best [n, k]: its best tokens at every row.
         """
         self._text.extend(result.emitted)
         if self._heads is None:
@@ -55,7 +55,7 @@ class Positions:
         if result.verdict is not None:
             *rows, last = result.verdict.path
             for depth, row in enumerate(rows):
-                first = int(result.logits[row].argmax())
+                first = int(best[row, 0])
                 self._collect(result.hidden[row : row + 1], result.context_length + depth, first)
             self._hidden = result.hidden[last : last + 1].clone()
         # Heads that see their path are told what the text became, once it has come so far.

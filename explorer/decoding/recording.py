@@ -63,9 +63,10 @@ class Recorder:
     def step(self, result: StepResult) -> StepRecorded:
         """One step, with the pieces and trees that were not told before."""
         begin = time.perf_counter()
-        positions = self._positions.step(result, self._last_choice)
+        best = None if result.logits is None else _best(result.logits)
+        positions = self._positions.step(result, self._last_choice, best)
         tree, trees = self._tree_index(result.draft.tree)
-        rows = self._rows(result)
+        rows = self._rows(result, best)
         milliseconds = {name: seconds * 1000 for name, seconds in result.laps.items()}
         offered = _offered(result.draft)
         new = self._new_pieces(
@@ -97,8 +98,8 @@ class Recorder:
             return torch.softmax(logits, dim=-1, out=self._softmax[: logits.shape[0]])
         return distribution(logits, self._settings)
 
-    def _rows(self, result: StepResult) -> dict:
-        """The row-wise fields of a step."""
+    def _rows(self, result: StepResult, best: torch.Tensor | None) -> dict:
+        """The row-wise fields of a step; best [n, 5]: columns of every row's largest logits."""
         draft, tree = result.draft, result.draft.tree
         root_prob, root_rank = self._root
         joint = torch.where(tree.mask, draft.probs, 1.0).prod(dim=-1)
@@ -118,10 +119,9 @@ class Recorder:
         if result.verdict is None:
             return rows
         probs = self._distribution(result.logits)
-        best = top_columns(result.logits, min(TOP_BASE, probs.shape[1]))
         own, ranks = _figures_of_nodes(tree, draft.tokens, result.logits, probs, best)
         last = result.verdict.path[-1]
-        self.remember_root(result.logits[last], result.verdict.bonus, probs[last])
+        self._remember(result.logits[last], result.verdict.bonus, probs[last], int(best[last, 0]))
         return rows | {
             "base_probs": [root_prob, *rounded(own)],
             "base_ranks": [root_rank, *ranks],
@@ -135,14 +135,14 @@ class Recorder:
             "bonus_prob": self._root[0],
         }
 
-    def remember_root(
-        self, logits: torch.Tensor, root: int, probs: torch.Tensor | None = None
-    ) -> None:
+    def remember_root(self, logits: torch.Tensor, root: int) -> None:
         """Keep the figures of a root from the logits [V] that chose it, until its step comes."""
-        if probs is None:
-            probs = self._distribution(logits[None])[0]
-        self._root = (rounded(probs[root]), int((logits > logits[root]).sum()))
-        self._last_choice = int(logits.argmax())
+        probs = self._distribution(logits[None])[0]
+        self._remember(logits, root, probs, int(logits.argmax()))
+
+    def _remember(self, logits: torch.Tensor, root: int, probs: torch.Tensor, choice: int) -> None:
+        self._root = (rounded(probs[root]), int(torch.count_nonzero(logits > logits[root])))
+        self._last_choice = choice
 
     @property
     def root_prob(self) -> float:
@@ -178,6 +178,11 @@ class Recorder:
         new = named - self._told
         self._told |= new
         return {token: self._pieces[token] for token in sorted(new)}
+
+
+def _best(logits: torch.Tensor) -> torch.Tensor:
+    """Columns of the largest logits of every row, best first: [n, V] -> [n, TOP_BASE]."""
+    return top_columns(logits, min(TOP_BASE, logits.shape[1]))
 
 
 def verdicts(tree: Tree, verdict: Verdict) -> list[str]:
