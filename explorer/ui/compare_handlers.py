@@ -10,7 +10,7 @@ import gradio as gr
 
 from explorer.errors import ExplorerError
 from explorer.figures import numbers
-from explorer.ui import panels
+from explorer.ui import updates
 from explorer.ui.compare_page import ComparePage, build_compare_page
 from explorer.ui.compare_request import Request, asks_for_batches, checked
 from explorer.ui.compare_session import CompareSession, encoded
@@ -73,11 +73,8 @@ class CompareHandlers:
     def tick(self) -> Update:
         """Tell how far loading is; once it has ended, tell it a last time and rest."""
         page, status = self.page, self.engine.status
-        racer = self.engine.racer
-        failed = status.phase == "failed"
-        name = racer.description if racer else "no model" if failed else "loading …"
         update = {
-            page.header: panels.header(name, racer.notes if racer else [], "Compare"),
+            page.header: updates.header(self.engine, "Compare"),
             page.compare: encoded({"engine": vars(status) | {"text": self._status_text()}}),
         }
         if status.phase != "loading":

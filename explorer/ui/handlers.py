@@ -10,7 +10,7 @@ import gradio as gr
 from explorer.config import DecodeSettings
 from explorer.errors import ExplorerError
 from explorer.tracing.continuation import Continuation
-from explorer.ui import panels, updates
+from explorer.ui import updates
 from explorer.ui.attention import AttentionDesk
 from explorer.ui.engine import Engine, Turns
 from explorer.ui.examples import CHANGED, EXAMPLES
@@ -87,15 +87,8 @@ class Handlers:
         update = updates.status(page, session or Session(), self.engine)
         if state.phase != "loading":
             update[page.loading] = gr.Timer(active=False)
-        update[page.header] = self._header()
+        update[page.header] = updates.header(self.engine)
         return update
-
-    def _header(self) -> str:
-        racer = self.engine.racer
-        if racer is not None:
-            return panels.header(racer.description, racer.notes)
-        failed = self.engine.status.phase == "failed"
-        return panels.header("no model" if failed else "loading …", [])
 
     def _settings(self, prompt: str | None, values: tuple[object, ...]) -> DecodeSettings:
         given = dict(zip(SettingsInputs.names(), values, strict=True))

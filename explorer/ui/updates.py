@@ -18,6 +18,14 @@ GO_ON = "Go on from where the text of your last run stops, with the present sett
 BY_ITSELF = "Your run starts by itself when the model is ready."
 
 
+def header(engine: Engine, here: str = "Explore") -> str:
+    """The header of the page called `here`: which model runs, or how far it is."""
+    if engine.racer is not None:
+        return panels.header(engine.racer.description, engine.racer.notes, here)
+    failed = engine.status.phase == "failed"
+    return panels.header("no model" if failed else "loading …", [], here)
+
+
 def status(page: Page, session: Session, engine: Engine) -> Update:
     """The line that says what goes on."""
     return {page.status: _status_html(session, engine)}
