@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING
 
 import torch
 from transformers import AttentionInterface
-from transformers.cache_utils import Cache, CacheLayerMixin
 
 from explorer.analysis.cost_curve import filled_cache, tree_rows
-from explorer.models.attention import fixed_order_attention, pad_slots
+from explorer.decoding.cache import KVCache, SlotCache, SlotLayer
+from explorer.models.attention import fixed_order_attention
 
 if TYPE_CHECKING:
-    from explorer.decoding.cache import KVCache
     from explorer.models.base import BaseModel
 
 FIXED_ORDER_BATCH = "fixed_order_batch"
@@ -103,11 +102,8 @@ def _fixed_order_batch(
 AttentionInterface.register(FIXED_ORDER_BATCH, _fixed_order_batch)
 
 
-class _BatchLayer(CacheLayerMixin):
+class _BatchLayer(SlotLayer):
     """One layer's slots for every sequence: a prefix, and room for the rows of a pass."""
-
-    is_compileable = False
-    is_sliding = False
 
     def __init__(self, keys: torch.Tensor, values: torch.Tensor, length: int, fixed: bool) -> None:
         super().__init__()
@@ -129,17 +125,8 @@ class _BatchLayer(CacheLayerMixin):
         self.keys[:, :, self.length : end] = key_states
         return self.keys[:, :, :end], self.values[:, :, :end]
 
-    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
-        return self.length + query_length, 0
 
-    def get_seq_length(self) -> int:
-        return self.length
-
-    def get_max_length(self) -> int:
-        return -1
-
-
-class _BatchCache(Cache):
+class _BatchCache(SlotCache):
     """The KV cache of `batch` sequences, each with a copy of the prefix: one token or more."""
 
     def __init__(self, prefix: KVCache, batch: int, room: int) -> None:
@@ -152,10 +139,6 @@ class _BatchCache(Cache):
                 states[0] = states[0].transpose(2, 3).contiguous()
             layers.append(_BatchLayer(*states, self.length, self.fixed_order))
         super().__init__(layers=layers)
-
-    def slots_for(self, n: int) -> int:
-        """How many slots a mask over a pass of n rows has to cover."""
-        return pad_slots(self.length + n) if self.fixed_order else self.length + n
 
 
 def _with_room(states: torch.Tensor, batch: int, slots: int) -> torch.Tensor:

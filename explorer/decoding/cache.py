@@ -19,11 +19,39 @@ from explorer.models.base import BaseModel
 GROW_BY = 256  # slots; a multiple of attention.SLOT_BLOCK
 
 
-class _Layer(CacheLayerMixin):
-    """One layer's slots. `update` is what the layer's attention calls during a pass."""
+class SlotLayer(CacheLayerMixin):
+    """What transformers asks of one layer's slots, of which `length` are committed."""
 
     is_compileable = False
     is_sliding = False
+    length: int
+
+    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
+        """How many slots a pass of so many rows sees, and the first of them."""
+        return self.length + query_length, 0
+
+    def get_seq_length(self) -> int:
+        """The committed slots."""
+        return self.length
+
+    def get_max_length(self) -> int:
+        """No limit."""
+        return -1
+
+
+class SlotCache(Cache):
+    """A cache of SlotLayers, `length` slots of each committed."""
+
+    length: int
+    fixed_order: bool
+
+    def slots_for(self, n: int) -> int:
+        """How many slots a mask over a pass of n rows has to cover."""
+        return pad_slots(self.length + n) if self.fixed_order else self.length + n
+
+
+class _Layer(SlotLayer):
+    """One layer's slots. `update` is what the layer's attention calls during a pass."""
 
     def __init__(self, fixed_order: bool) -> None:
         super().__init__()
@@ -81,15 +109,6 @@ class _Layer(CacheLayerMixin):
             return self.keys[:, :, : self.length].transpose(1, 2), self.values[:, : self.length]
         return self.keys[0, :, : self.length], self.values[0, :, : self.length]
 
-    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
-        return self.length + query_length, 0
-
-    def get_seq_length(self) -> int:
-        return self.length
-
-    def get_max_length(self) -> int:
-        return -1
-
 
 def _grown(tensor: torch.Tensor, axis: int, extra: int) -> torch.Tensor:
     shape = list(tensor.shape)
@@ -97,7 +116,7 @@ def _grown(tensor: torch.Tensor, axis: int, extra: int) -> torch.Tensor:
     return torch.cat([tensor, tensor.new_zeros(shape)], dim=axis)
 
 
-class KVCache(Cache):
+class KVCache(SlotCache):
     """The KV cache of one sequence: `length` committed slots, and those of the pass under way."""
 
     def __init__(self, num_layers: int, fixed_order: bool) -> None:
@@ -109,10 +128,6 @@ class KVCache(Cache):
     def of(cls, model: BaseModel) -> KVCache:
         """An empty cache that fits the model."""
         return cls(model.config.num_hidden_layers, model.fixed_order)
-
-    def slots_for(self, n: int) -> int:
-        """How many slots a mask over a pass of n rows has to cover."""
-        return pad_slots(self.length + n) if self.fixed_order else self.length + n
 
     @torch.inference_mode()
     def commit(self, rows: Sequence[int]) -> None:
