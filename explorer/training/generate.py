@@ -1,7 +1,8 @@
 """Self-distilled text: the base model answers prompts, and its replies train the heads.
 
 Medusa paper, section 2.3.2. Prompts come from a file, or from the model itself: behind the chat
-template's beginning of a user turn it writes what a user might ask.
+template's beginning of a user turn it writes what a user might ask, if wanted with given first
+words, which steer it to the kinds of prompts that the heads shall be good at.
 
 Every conversation has its own random numbers, fixed by the seed and its number, and is written
 down when it ends. A run that was killed goes on where it stopped: no conversation is lost or made
@@ -31,7 +32,6 @@ from explorer.training.slots import Sequence, decode_together
 
 Progress = Callable[[dict[str, Any]], None]
 MARK = "\N{OBJECT REPLACEMENT CHARACTER}"
-INVENTED_TOKENS = 160  # the longest prompt that the model may invent
 LOOP_WINDOW = 96  # tokens that are looked at while a reply is being written
 LOOP_CHECK = 32  # tokens between two looks
 
@@ -42,6 +42,14 @@ class DataOptions(Schema):
     out: Path
     prompts: Path | None = Field(default=None, description='a file of {"prompt": "…"} lines')
     invented: int = Field(default=0, ge=0, description="prompts that the model makes up itself")
+    openings: Path | None = Field(
+        default=None,
+        description='a file of {"prompt": "first words…"} lines, which the invented prompts begin '
+        "with in turn",
+    )
+    invented_tokens: int = Field(
+        default=160, ge=1, le=8192, description="the most that the model adds to an invented prompt"
+    )
     max_new_tokens: int = Field(default=256, ge=2, le=8192, description="longest reply")
     sampled_share: float = Field(
         default=0.0, ge=0, le=1, description="share of replies drawn at `temperature`, not greedy"
@@ -57,7 +65,10 @@ class DataOptions(Schema):
     def recipe(self) -> dict[str, Any]:
         """The settings that shape the text, without the paths of one machine."""
         settings = self.model_dump(mode="json", exclude={"out", "batch_size"})
-        return settings | {"prompts": self.prompts and self.prompts.name}
+        return settings | {
+            "prompts": self.prompts and self.prompts.name,
+            "openings": self.openings and self.openings.name,
+        }
 
 
 class DataResult(Schema):
@@ -80,11 +91,18 @@ class _Sampling(Schema):
 
 
 class _Writer(Sequence):
-    """One text that is being written: a prompt to invent, or the reply to a prompt."""
+    """One text that is being written: the reply to a prompt, or a prompt with its `opening`."""
 
-    def __init__(self, number: int, ids: list[int], limit: int, sampling: _Sampling) -> None:
+    def __init__(
+        self,
+        number: int,
+        ids: list[int],
+        limit: int,
+        sampling: _Sampling,
+        opening: str | None = None,
+    ) -> None:
         super().__init__(ids, limit)
-        self.number, self.sampling = number, sampling
+        self.number, self.sampling, self.opening = number, sampling, opening
         self.generator = torch.Generator().manual_seed(sampling.seed)
         self.looped = False
 
@@ -107,20 +125,24 @@ def generate_data(
     options: DataOptions,
     asked: list[str],
     progress: Progress = lambda _: None,
+    openings: list[str] | None = None,
 ) -> DataResult:
     """Write self-distilled conversations to `options.out`, a gzip JSON-lines file.
 
-    `asked` are the prompts of the file that `options.prompts` names. The first line written says
-    which model, backend and settings made the text; the others are {"id", "prompt", "response",
-    "temperature"} with token ids. Raises ExplorerError where there is nothing to write, for a model
-    without chat template that shall invent prompts, and for a file that cannot be written.
+    `asked` and `openings` are the prompts of the files that `options.prompts` and
+    `options.openings` name. The first line written says which model, backend and settings made the
+    text; the others are {"id", "prompt", "response", "temperature"} with token ids. Raises
+    ExplorerError where there is nothing to write, for openings that nothing shall begin with, for a
+    model without chat template that shall invent prompts, and for a file that cannot be written.
     """
     began = time.perf_counter()
     if not asked and not options.invented:
         raise ExplorerError("There is nothing to write: give --prompts FILE or --invented N.")
+    if openings and not options.invented:
+        raise ExplorerError("--openings begin invented prompts: say how many with --invented N.")
     made_by = {"model": model.name, "backend": model.backend, **options.recipe()}
     journal = Journal(options.out, made_by)
-    work = _Work(model, options, asked, journal)
+    work = _Work(model, options, asked, openings or [""], journal)
     total, tokens = len(asked) + options.invented, 0
     already = len(journal.done)
     for text in decode_together(model, work.next_text, options.batch_size):
@@ -151,7 +173,12 @@ class _Work:
     """Which texts are still to be written, in which order."""
 
     def __init__(
-        self, model: BaseModel, options: DataOptions, asked: list[str], journal: Journal
+        self,
+        model: BaseModel,
+        options: DataOptions,
+        asked: list[str],
+        openings: list[str],
+        journal: Journal,
     ) -> None:
         self.model, self.options, self.journal = model, options, journal
         # Texts of like length side by side: a pass reads as many cached positions for every text
@@ -159,25 +186,31 @@ class _Work:
         order = sorted(range(len(asked)), key=lambda number: len(asked[number]))
         order += range(len(asked), len(asked) + options.invented)
         self.numbers = deque(number for number in order if number not in journal.done)
-        self.asked = asked
+        self.asked, self.openings = asked, openings
         self.replies: deque[_Writer] = deque()
-        self.opening = _user_opening(model) if options.invented else []
+        self.user_turn = _user_turn(model) if options.invented else ""
 
     def next_text(self) -> _Writer | None:
         """The next text to write, if there is one: replies to invented prompts come first."""
         while not self.replies and self.numbers:
             number = self.numbers.popleft()
             if number >= len(self.asked):
-                sampling = _Sampling(temperature=1.0, top_p=0.95, seed=self._seed(number, 1))
-                return _Writer(number, self.opening, INVENTED_TOKENS, sampling)
+                return self._invented(number)
             self._queue_reply(number, self.asked[number])
         return self.replies.popleft() if self.replies else None
 
+    def _invented(self, number: int) -> _Writer:
+        opening = self.openings[(number - len(self.asked)) % len(self.openings)]
+        text = self.user_turn + opening
+        ids = self.model.tokenizer(text, add_special_tokens=False)["input_ids"]
+        sampling = _Sampling(temperature=1.0, top_p=0.95, seed=self._seed(number, 1))
+        return _Writer(number, ids, self.options.invented_tokens, sampling, opening)
+
     def finished(self, text: _Writer) -> None:
         """Write a reply down, or queue the reply to a prompt that is now there."""
-        if text.ids is self.opening:
-            prompt = self.model.tokenizer.decode(text.new, skip_special_tokens=True).strip()
-            self._queue_reply(text.number, prompt)
+        if text.opening is not None:
+            added = self.model.tokenizer.decode(text.new, skip_special_tokens=True)
+            self._queue_reply(text.number, (text.opening + added).strip())
             return
         kept = len(text.new) >= 2 and not text.looped
         kept = kept and distinct_share(text.new) >= self.options.least_distinct
@@ -209,12 +242,12 @@ class _Work:
         return (self.options.seed * 1_000_003 + number) * 4 + purpose
 
 
-def _user_opening(model: BaseModel) -> list[int]:
-    """Token ids up to where a user's words begin in the chat template."""
+def _user_turn(model: BaseModel) -> str:
+    """The chat template up to where a user's words begin."""
     tokenizer = model.tokenizer
     if not getattr(tokenizer, "chat_template", None):
         raise ExplorerError(
             "This model has no chat template, so it cannot invent prompts: give --prompts FILE."
         )
     text = tokenizer.apply_chat_template([{"role": "user", "content": MARK}], tokenize=False)
-    return tokenizer(text.partition(MARK)[0], add_special_tokens=False)["input_ids"]
+    return text.partition(MARK)[0]

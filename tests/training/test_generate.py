@@ -96,6 +96,24 @@ def test_the_model_may_invent_the_prompts(model, tmp_path):
     assert told[-1]["done"] == told[-1]["total"] == 25
 
 
+def test_invented_prompts_begin_with_the_openings_in_turn(model, tmp_path):
+    settings = options(tmp_path, prompts=None, invented=8, invented_tokens=5, openings="o.jsonl")
+    openings = ["Summarize:", "who"]
+    made_by, lines = records(generate_data(model, settings, [], openings=openings).out)
+    assert made_by["openings"] == "o.jsonl"
+    assert lines
+    encode = model.tokenizer
+    for line in lines:
+        opening = encode("<" + openings[line["id"] % 2])["input_ids"]
+        assert line["prompt"][: len(opening)] == opening
+        assert len(opening) < len(line["prompt"]) <= len(opening) + 5 + 1  # and the end, ">"
+
+
+def test_openings_without_invented_prompts_are_refused(model, tmp_path):
+    with pytest.raises(ExplorerError, match="--invented N"):
+        generate_data(model, options(tmp_path), ASKED, openings=["who"])
+
+
 def test_a_share_of_the_replies_is_sampled(model, tmp_path):
     result = generate(model, options(tmp_path, sampled_share=0.5))
     warm = [line["temperature"] for line in records(result.out)[1]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 from explorer.commands.console import Console
@@ -26,13 +27,15 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     from explorer.training.generate import DataOptions, generate_data
 
     options = settings_from(args, DataOptions)
-    records = read_prompts(str(options.prompts)) if options.prompts else []
+    asked, openings = (_prompts(path) for path in (options.prompts, options.openings))
     explorer = load_explorer(args, console, heads="none")
     with closing(Progress(console)) as progress:
-        result = generate_data(
-            explorer.model, options, [record["prompt"] for record in records], progress
-        )
+        result = generate_data(explorer.model, options, asked, progress, openings)
     return result.model_dump(mode="json")
+
+
+def _prompts(path: Path | None) -> list[str]:
+    return [record["prompt"] for record in read_prompts(str(path))] if path else []
 
 
 def render(result: dict[str, Any]) -> str:
