@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import math
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from explorer.config import DecodeSettings, decode_settings
@@ -32,20 +32,27 @@ from explorer.version import __version__
 class HeadSet:
     """Heads, where they came from, and the trees that this machine decodes fastest with.
 
-    `auto_trees`: by the context length in tokens that they are best at.
+    By the context length in tokens that they are best at: `auto_trees` choose their nodes anew in
+    every step, `fixed_trees` do not.
     """
 
     heads: MedusaHeads
     name: str
-    auto_trees: dict[int, Tree]
+    auto_trees: dict[int, Tree | DynamicTree]
+    fixed_trees: dict[int, Tree]
 
-    def auto_tree(self, context_length: int) -> Tree:
-        """The tree for the measured context length that is nearest, in proportion."""
+    def auto_tree(self, context_length: int) -> Tree | DynamicTree:
+        """The tree `auto` for a context of so many tokens."""
+        return self.auto_trees[_nearest(self.auto_trees, context_length)]
 
-        def distance(measured: int) -> float:
-            return abs(math.log((measured + 1) / (context_length + 1)))
+    def fixed_tree(self, context_length: int) -> Tree:
+        """The tree `fixed` for a context of so many tokens."""
+        return self.fixed_trees[_nearest(self.fixed_trees, context_length)]
 
-        return self.auto_trees[min(self.auto_trees, key=distance)]
+
+def _nearest(lengths: Iterable[int], context_length: int) -> int:
+    """The measured context length that is nearest, in proportion."""
+    return min(lengths, key=lambda length: abs(math.log((length + 1) / (context_length + 1))))
 
 
 @dataclass
@@ -89,8 +96,12 @@ class Explorer(LooksInside):
         chosen = self.heads_for(settings)
         if chosen is None:
             return ROOT_ONLY
-        if settings.tree == "auto":
-            return chosen.auto_tree(prompt_tokens + settings.max_new_tokens // 2)
+        context = prompt_tokens + settings.max_new_tokens // 2
+        # Candidates that are drawn have to be drawn for places that are known before.
+        if settings.tree == "auto" and settings.candidates != "drawn":
+            return chosen.auto_tree(context)
+        if settings.tree in ("auto", "fixed"):
+            return chosen.fixed_tree(context)
         tree = parse_tree(settings.tree)
         require_fit(tree, chosen.heads.config.num_heads, chosen.heads.config.output_size)
         return tree

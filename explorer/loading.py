@@ -96,7 +96,9 @@ def _add_heads(explorer: Explorer, source: str, curves: CurveMeter) -> None:
     folder = source if Path(source).is_dir() else None
     calibration = auto_calibration(base, heads, folder, curves)
     explorer.notes.append(f"{architecture.title()}: {calibration.sentence}")
-    explorer.heads[architecture] = HeadSet(heads, _short(source), calibration.auto_trees)
+    explorer.heads[architecture] = HeadSet(
+        heads, _short(source), calibration.auto_trees, calibration.fixed_trees
+    )
 
 
 def _short(source: str) -> str:

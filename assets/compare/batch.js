@@ -44,7 +44,7 @@ function rows({ sizes, method, rows: own }) {
         head("measured: C(b·n), a pass of n rows a sequence over one of 1", "Medians over rounds in which all widths and sizes take turns", { colspan: widths.length, scope: "colgroup" }),
         head("measured", "All sequences together", { scope: "colgroup" }), head("estimates", `What ${method} makes of these passes`, { colspan: 4, scope: "colgroup" })),
       h("tr", {}, ...widths.map((n) => head(`n = ${n}`, `${plural(n, "row")} a sequence`)), head("plain tokens/s", "Of all sequences together"),
-        head(`${method} tokens/s`, `With the auto tree, ${own} rows a sequence: estimate`), head("speedup", "With the auto tree: estimate"), head("best rows", "Rows a sequence of the tree that is estimated to be fastest; 1 is plain decoding"), head("its speedup", "Estimate"))),
+        head(`${method} tokens/s`, `With the best fixed tree, ${own} rows a sequence: estimate`), head("speedup", "With the best fixed tree: estimate"), head("best rows", "Rows a sequence of the tree that is estimated to be fastest; 1 is plain decoding"), head("its speedup", "Estimate"))),
     h("tbody", {}, ...sizes.map((size) => h("tr", {}, h("th", { scope: "row" }, String(size.batch)),
       ...size.cost_curve.ratios.map((value) => number(ratio(value))), number(rate(size.plain_tokens_per_second)),
       number(`≈ ${rate(size.tokens_per_second)}`), number(`≈ ${ratio(size.speedup)}×`), number(count(size.best_rows)), number(`≈ ${ratio(size.best_speedup)}×`)))));
@@ -52,7 +52,7 @@ function rows({ sizes, method, rows: own }) {
 
 const number = (text) => h("td", { class: "is-number" }, text);
 
-/** The estimated speedup against the batch size: the auto tree's, and the best tree's. */
+/** The estimated speedup against the batch size: the best fixed tree's, and the best tree's. */
 function curves({ sizes, rows: own }, { width, height }) {
   const values = sizes.flatMap(({ speedup, best_speedup: best }) => [speedup, best]);
   const [low, high] = [Math.min(0.8, ...values) - 0.05, Math.max(1.2, ...values) + 0.05];

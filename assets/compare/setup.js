@@ -65,7 +65,7 @@ function settingInputs({ trees, freeTree, newTokens, maxTokens }) {
   return {
     element: h("div", { class: "cx-settings" },
       h("label", { for: "cx-tokens", title: "Both lanes of a race stop here at the latest" }, "Max new tokens"), tokens,
-      h("label", { for: "cx-tree", title: "Candidate tree of the heads' methods. auto: measured to be fastest here" }, "Tree"), tree,
+      h("label", { for: "cx-tree", title: "Candidate tree of the heads' methods. auto: in each step the nodes that are worth their row here; fixed: the best tree that stays the same" }, "Tree"), tree,
       freeTree ? h("datalist", { id: "cx-trees" }, ...options) : null),
     asked: () => ({ max_new_tokens: Number(tokens.value), tree: tree.value.trim() || "auto" }),
   };

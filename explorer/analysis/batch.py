@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from explorer import Explorer
 
 SIZES = (1, 2, 4, 8)  # sequences
-ROWS = (1, 2, 4, 8, 16)  # of each sequence, beside those of the auto tree
+ROWS = (1, 2, 4, 8, 16)  # of each sequence, beside those of the best fixed tree
 CONTEXT = 128  # tokens of each sequence
 ROUNDS = 5
 
@@ -68,8 +68,8 @@ class BatchSize(Schema):
     heads_ms: float
     rest_ms: float
     plain_tokens_per_second: float = Field(description="measured, all sequences together")
-    tokens_per_second: float = Field(description="the method's: estimate, with the auto tree")
-    speedup: float = Field(description="estimate, with the auto tree")
+    tokens_per_second: float = Field(description="the method's: estimate, with the best fixed tree")
+    speedup: float = Field(description="estimate, with the best fixed tree")
     speedup_by_rows: dict[int, float] = Field(description="estimate")
     best_rows: int
     best_speedup: float = Field(description="estimate; 1 where plain decoding is fastest")
@@ -78,8 +78,8 @@ class BatchSize(Schema):
 class BatchReport(Schema):
     """How the gain fades with the batch size, and where it ends.
 
-    `rows` and `tokens_per_step` are the auto tree's; `tokens_per_step_by_rows` that of the best
-    tree of n rows. `gone_from`: the first measured batch size at which the auto tree no longer
+    `rows` and `tokens_per_step` are the best fixed tree's; `tokens_per_step_by_rows` that of the
+    best tree of n rows. `gone_from`: the first measured batch size at which it no longer
     gains, `best_gone_from` at which no tree does; None where the gain outlasts them all.
     `most_rows_per_second` is the machine's compute roof as far as it was reached.
     """
@@ -106,7 +106,7 @@ class BatchReport(Schema):
 
 @dataclass(frozen=True)
 class _Gains:
-    """τ of the auto tree and of the best tree of every number of rows, with their depths."""
+    """τ of the best fixed tree and of the best tree of every number of rows, with their depths."""
 
     auto: tuple[Tree, float]
     by_rows: dict[int, tuple[int, float]]  # n: (depth, τ)
@@ -135,7 +135,7 @@ def measure_batches(
     if decoded is None:
         settings = decode_settings(method=method, max_new_tokens=max_new_tokens)
         decoded = decode_texts(explorer, prompts, settings, tell, cancel)
-    tree = explorer.heads[method].auto_tree(context_length)
+    tree = explorer.heads[method].fixed_tree(context_length)
     widths = sorted({*ROWS, tree.n})
     room = explorer.model.context_length - widths[-1]
     context_length = max(1, min(context_length, room))

@@ -21,7 +21,8 @@ from pydantic import BaseModel as Schema
 from pydantic import ConfigDict, Field, ValidationError
 
 from explorer.analysis.cost_curve import CostCurve, mean_cost
-from explorer.decoding.tree import MAX_NODES, Tree, make_tree
+from explorer.analysis.prices import node_prices
+from explorer.decoding.tree import MAX_NODES, DynamicTree, Tree, make_tree
 from explorer.errors import ExplorerError
 from explorer.models.sources import cache_folder
 
@@ -98,12 +99,24 @@ class Calibration(Schema):
     @property
     def candidate_tree(self) -> Tree:
         """The tree that is best on the average of the measured context lengths."""
-        return make_tree(self.tree, "auto")
+        return make_tree(self.tree, "fixed")
 
     @property
-    def auto_trees(self) -> dict[int, Tree]:
-        """The tree to decode with at each context length that was measured."""
-        return {c.context_length: make_tree(c.tree, "auto") for c in self.by_context}
+    def fixed_trees(self) -> dict[int, Tree]:
+        """The best fixed tree at each context length that was measured."""
+        return {c.context_length: make_tree(c.tree, "fixed") for c in self.by_context}
+
+    @property
+    def auto_trees(self) -> dict[int, DynamicTree]:
+        """At each measured context length, the tree whose nodes have to pay in every step."""
+        curves = {curve.context_length: curve for curve in self.cost_curve}
+        head_ms = self.heads_ms / len(self.head_accuracy) if self.by_depth else 0.0
+        trees = {}
+        for best in self.by_context:
+            curve = curves[best.context_length]
+            prices = node_prices(curve, best.expected_speedup, head_ms)
+            trees[best.context_length] = DynamicTree(len(prices.rows) - 1, prices)
+        return trees
 
     @property
     def pays(self) -> bool:
@@ -122,12 +135,12 @@ class Calibration(Schema):
         if self.pays:
             return (
                 f"Speculation should pay here: {self.expected_speedup:.2f}× plain decoding is "
-                f"expected ({facts}{basis})."
+                f"expected of the best fixed tree ({facts}{basis})."
             )
         return (
-            f"Speculation does not pay here: even the best tree is expected to run at "
-            f"{self.expected_speedup:.2f}× plain decoding ({facts}{basis}); it is the one that "
-            "loses least."
+            "Speculation with a fixed tree does not pay here: even the best is expected to run at "
+            f"{self.expected_speedup:.2f}× plain decoding ({facts}{basis}). Auto drafts only where "
+            "the heads are sure enough."
         )
 
 

@@ -112,7 +112,9 @@ def add_length_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--tree",
         metavar="NAME_OR_JSON",
-        help="auto (default), root, chain:3, cartesian:3,2,1 or rank paths like [[0], [1], [0, 0]]",
+        help="auto (default: in each step the nodes that are worth their row here), fixed (the "
+        "best tree that stays the same), root, chain:3, cartesian:3,2,1, dynamic:8 or rank paths like "
+        "[[0], [1], [0, 0]]",
     )
 
 

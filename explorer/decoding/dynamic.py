@@ -4,27 +4,36 @@ A fixed tree spends its nodes where the heads are right on average. EAGLE-2 (Li 
 2406.16858) lets the drafter's own probabilities decide instead: a node's joint probability is the
 product of the probabilities along its path, and the N nodes with the highest are verified. They
 always form a tree, since no node is likelier than its parent.
+
+How many are worth verifying differs from step to step, too. Where the machine's cost curve is
+known, a node has a price: the tokens that would be written in the time that its row takes. Then a
+step keeps as many nodes as make the sum of their chances exceed their price by most, which may be
+none.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, islice, takewhile
+from typing import TypeVar
 
 import torch
 
 from explorer.decoding.loop import Context, Draft, Stopwatch
 from explorer.decoding.medusa import TOP, filled
-from explorer.decoding.tree import DynamicTree, RankPath, Tree
+from explorer.decoding.tree import DynamicTree, Prices, RankPath, Tree
 from explorer.models.heads import MedusaHeads
 from explorer.models.hydra import HydraHeads
 
 BEAM = 8  # nodes of a depth that Hydra heads go on from
+CHILD = 0.5  # of its parent's chance is what a node's likeliest child has, about
+Node = TypeVar("Node")
 
 
 class DynamicMedusaDrafter:
-    """The N likeliest rank paths of Medusa heads, whose guesses do not depend on the path."""
+    """The likeliest rank paths of Medusa heads, whose guesses do not depend on the path."""
 
     def __init__(self, heads: MedusaHeads, tree: DynamicTree) -> None:
         self.heads = heads
@@ -34,21 +43,40 @@ class DynamicMedusaDrafter:
         """This step's tree, no deeper than the text may grow."""
         ids, probs = (t[0].cpu() for t in self.heads.propose(context.hidden, TOP))  # [K, top]
         clock.lap("heads")
-        paths = likeliest_paths(probs[: context.max_depth].tolist(), self.tree.nodes)
+        paths = kept(by_likelihood(probs[: context.max_depth].tolist()), self.tree)
         return filled(Tree(tuple(paths), self.tree.name), context.root, ids, probs)
 
 
+def kept(guesses: Iterable[tuple[float, Node]], tree: DynamicTree) -> list[Node]:
+    """The nodes of a step, from guesses with their joint probabilities, likeliest first."""
+    guesses = islice(guesses, tree.nodes)
+    if tree.prices is None:
+        return [node for _, node in guesses]
+    offered = list(takewhile(lambda guess: guess[0] > tree.prices.least, guesses))
+    return [node for _, node in offered[: worthwhile([joint for joint, _ in offered], tree.prices)]]
+
+
+def worthwhile(joints: Sequence[float], prices: Prices) -> int:
+    """How many nodes to verify, likeliest first: where Σ joints exceeds the price by most."""
+    chances = accumulate(joints, initial=0.0)
+    gains = [chance - price for chance, price in zip(chances, prices.rows, strict=False)]
+    return gains.index(max(gains))
+
+
 def likeliest_paths(probs: Sequence[Sequence[float]], nodes: int) -> list[RankPath]:
-    """The `nodes` rank paths of highest joint probability, likeliest first.
+    """The `nodes` rank paths of highest joint probability, likeliest first."""
+    return [path for _, path in islice(by_likelihood(probs), nodes)]
+
+
+def by_likelihood(probs: Sequence[Sequence[float]]) -> Iterator[tuple[float, RankPath]]:
+    """All rank paths with their joint probabilities, likeliest first.
 
     probs[d][r]: probability of rank r at depth d + 1, falling with r.
     """
-    if not probs:
-        return []
-    heap, chosen = [(-probs[0][0], (0,))], []
-    while heap and len(chosen) < nodes:
+    heap = [(-probs[0][0], (0,))] if probs else []
+    while heap:
         joint, path = heapq.heappop(heap)
-        chosen.append(path)
+        yield -joint, path
         depth, rank = len(path), path[-1]
         here = probs[depth - 1]
         if rank + 1 < len(here) and here[rank] > 0:
@@ -56,7 +84,6 @@ def likeliest_paths(probs: Sequence[Sequence[float]], nodes: int) -> list[RankPa
             heapq.heappush(heap, (sibling, (*path[:-1], rank + 1)))
         if depth < len(probs):
             heapq.heappush(heap, (joint * probs[depth][0], (*path, 0)))
-    return chosen
 
 
 @dataclass(frozen=True)
@@ -70,11 +97,16 @@ class _Guess:
 
 
 class DynamicHydraDrafter:
-    """The N likeliest nodes among those that Hydra heads reach from the best of every depth."""
+    """The likeliest nodes among those that Hydra heads reach from the best of every depth.
+
+    With prices, the next head is asked only behind nodes whose children can be worth it.
+    """
 
     def __init__(self, heads: HydraHeads, tree: DynamicTree) -> None:
         self.heads = heads
         self.tree = tree
+        prices = tree.prices
+        self.hopeless = (prices.least + prices.depth) / CHILD if prices else 0.0
 
     def draft(self, context: Context, clock: Stopwatch) -> Draft:
         """This step's tree, no deeper than the text may grow."""
@@ -86,12 +118,16 @@ class DynamicHydraDrafter:
             offered |= {guess.path: (ids[i], probs[i]) for i, guess in enumerate(frontier)}
             level = _continued(frontier, ids.tolist(), probs.tolist())
             guesses += level
-            frontier = heapq.nlargest(BEAM, level, key=lambda guess: guess.joint)
+            best = heapq.nlargest(BEAM, level, key=lambda guess: guess.joint)
+            frontier = [guess for guess in best if guess.joint > self.hopeless]
+            if not frontier:
+                break
         clock.lap("heads")
         # Parents come before their children, so of equal joints the parent is kept.
-        kept = sorted(guesses, key=lambda guess: -guess.joint)[: self.tree.nodes]
-        tree = Tree(tuple(guess.path for guess in kept), self.tree.name)
-        by_path = {guess.path: guess for guess in kept}
+        guesses.sort(key=lambda guess: -guess.joint)
+        chosen = kept(((guess.joint, guess) for guess in guesses), self.tree)
+        tree = Tree(tuple(guess.path for guess in chosen), self.tree.name)
+        by_path = {guess.path: guess for guess in chosen}
         nodes = [by_path[path] for path in tree.paths]
         tokens = torch.tensor([context.root, *(guess.tokens[-1] for guess in nodes)])
         rows = {(): 0} | {path: row for row, path in enumerate(tree.paths, start=1)}

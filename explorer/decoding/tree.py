@@ -11,7 +11,7 @@ import itertools
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import torch
 
@@ -81,15 +81,37 @@ ROOT_ONLY = Tree((), "root")
 
 
 @dataclass(frozen=True)
+class Prices:
+    """What nodes cost, in tokens that would be written in the same time.
+
+    rows[k]  verifying k nodes beside the root instead of the root alone; rows[0] is 0
+    depth    asking one head more, where heads draft one after the other
+    """
+
+    rows: tuple[float, ...]
+    depth: float = 0.0
+
+    @cached_property
+    def least(self) -> float:
+        """The least that a node costs on average, whichever nodes are there already."""
+        ends = itertools.combinations(range(len(self.rows)), 2)
+        return min((self.rows[b] - self.rows[a]) / (b - a) for a, b in ends)
+
+
+@dataclass(frozen=True)
 class DynamicTree:
-    """No fixed shape: every step takes the `nodes` likeliest nodes (decoding/dynamic.py)."""
+    """No fixed shape: every step takes nodes by what the heads say there (decoding/dynamic.py).
+
+    The `nodes` likeliest ones; with `prices` only as many of them as are worth their price.
+    """
 
     nodes: int
+    prices: Prices | None = None
 
     @property
     def name(self) -> str:
         """How it is written."""
-        return f"dynamic:{self.nodes}"
+        return "auto" if self.prices else f"dynamic:{self.nodes}"
 
 
 def make_tree(paths: Iterable[Sequence[int]], name: str = "custom") -> Tree:
@@ -185,7 +207,7 @@ def parse_tree(text: str) -> Tree | DynamicTree:
 
 
 HOW_TO_WRITE = (
-    "write auto, chain:3, cartesian:3,2,1, dynamic:8 or rank paths like [[0], [1], [0, 0]]"
+    "write auto, fixed, chain:3, cartesian:3,2,1, dynamic:8 or rank paths like [[0], [1], [0, 0]]"
 )
 
 

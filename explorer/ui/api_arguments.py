@@ -17,7 +17,8 @@ NEEDED = inspect.Parameter.empty
 METHOD_NAMES = ", ".join(METHODS)
 ABOUT = {
     "method": f"who guesses the tokens ahead: {METHOD_NAMES}",
-    "tree": "the candidate tree: auto is the one measured to be fastest here; root, chain:3, "
+    "tree": "the candidate tree: auto takes, in each step, the nodes that are worth "
+    "their row here; fixed is the best tree that stays the same; root, chain:3, "
     "cartesian:3,2,1, dynamic:8, or rank paths like [[0], [1], [0, 0]]",
     "acceptance": "which guesses count: auto is greedy at temperature 0 and sample above, both "
     "lossless; typical is lossy",

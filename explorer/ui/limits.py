@@ -11,6 +11,7 @@ from explorer.tracing.continuation import Continuation
 
 TREES = (
     "auto",
+    "fixed",
     "root",
     "chain:1",
     "chain:2",

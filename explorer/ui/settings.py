@@ -62,7 +62,8 @@ def settings_inputs(limits: Limits) -> SettingsInputs:
             list(limits.trees),
             value="auto",
             label="Candidate tree",
-            info="auto: the tree measured to be fastest here. chain:K is one guess per head; "
+            info="auto: in each step, the nodes whose chance is worth their row on this machine. "
+            "fixed: the best tree that stays the same. chain:K is one guess per head; "
             "cartesian:3,2,1 is every combination of the top guesses; dynamic:N takes the N nodes "
             "that are likeliest in each step.",
             allow_custom_value=limits.free_tree,

@@ -11,6 +11,7 @@ from explorer.analysis import calibration_file as files
 from explorer.analysis.calibration_file import Key
 from explorer.analysis.cost_curve import CostCurve
 from explorer.analysis.joint_counts import RankedText, count_paths, rows_near
+from explorer.analysis.prices import TRUST
 from explorer.analysis.rank_table import RankTable, save_rank_table
 from explorer.analysis.tree_choice import Costs, choose, with_context_trees
 from explorer.analysis.tree_search import greedy_order, product_success
@@ -77,7 +78,7 @@ def at_each_context(*curves):
 
 def test_each_context_length_has_its_own_tree():
     found = at_each_context(curve(0.05), curve(0.3, 512), curve(3.0, 2048))
-    trees = found.auto_trees
+    trees = found.fixed_trees
     assert list(trees) == [128, 512, 2048]
     assert list(trees[128].paths) == sorted(map(tuple, make(0.05).tree), key=lambda p: (len(p), p))
     assert len(trees[512].paths) < len(trees[128].paths)
@@ -91,11 +92,11 @@ def test_long_contexts_are_judged_by_long_texts():
     costs = Costs([curve(0.1, 128), curve(0.1, 4096)], 1, 1)
     both = [RankedText(right[:400], 50)] * 5 + [RankedText(wrong, 4000)]
     found = cal._by_texts(KEY, costs, both, "prompts")
-    assert found.auto_trees[128].paths == ((0,), (0, 0))
-    assert found.auto_trees[4096].paths == ()  # the heads fail there
+    assert found.fixed_trees[128].paths == ((0,), (0, 0))
+    assert found.fixed_trees[4096].paths == ()  # the heads fail there
     few = [RankedText(right[:400], 50)] * 5 + [RankedText(wrong[:900], 4000)]
     found = cal._by_texts(KEY, costs, few, "prompts")
-    assert found.auto_trees[4096].paths == ((0,), (0, 0))  # too few to tell: all texts speak
+    assert found.fixed_trees[4096].paths == ((0,), (0, 0))  # too few to tell: all texts speak
 
 
 def test_a_text_may_grow_from_one_context_into_the_next():
@@ -106,7 +107,7 @@ def test_a_text_may_grow_from_one_context_into_the_next():
 
 
 def test_at_the_shortest_context_there_is_a_tree_even_if_it_loses():
-    assert at_each_context(curve(3.0)).auto_trees[128].paths == ((0,),)
+    assert at_each_context(curve(3.0)).fixed_trees[128].paths == ((0,),)
 
 
 def test_heads_that_draft_by_depth_cost_by_depth():
@@ -295,7 +296,7 @@ class FakeExplorer:
     """Every reply is 1 2 1 2 …; head 1 names the right token second, head 2 never does."""
 
     def __init__(self, model, heads, make_trace, step):
-        self.model, self.heads = model, {"medusa": HeadSet(heads, "fake", {})}
+        self.model, self.heads = model, {"medusa": HeadSet(heads, "fake", {}, {})}
         self.make_trace, self.step = make_trace, step
 
     @staticmethod
@@ -347,3 +348,25 @@ def test_no_heads_no_calibration(model):
     bare.model, bare.heads = model, {}
     with pytest.raises(ExplorerError, match="needs Medusa heads"):
         cal.calibrate(bare, [{"prompt": "x"}])
+
+
+def test_auto_trees_price_their_nodes_by_context():
+    found = at_each_context(curve(0.05), curve(0.3, 512), curve(3.0, 2048))
+    trees = found.auto_trees
+    assert list(trees) == [128, 512, 2048]
+    for tree, best, slope in zip(trees.values(), found.by_context, (0.05, 0.3, 3.0), strict=True):
+        assert tree.nodes == 15  # as many as C(n) was measured for
+        worth = best.expected_speedup / TRUST
+        assert tree.prices.rows == pytest.approx([worth * slope * k for k in range(16)])
+        assert tree.prices.depth == 0
+    assert found.by_context[2].expected_speedup == 1  # where nothing pays, plain decoding's rate
+
+
+def test_a_hydra_head_has_its_price():
+    costs = Costs([curve(0.1)], heads_ms=4.0, rest_ms=1.0, by_depth=2)
+    found = with_context_trees(
+        costs, lambda costs, context: choose(KEY, ORDER, costs, ACCURACY, basis="guess")
+    )
+    worth = found.by_context[0].expected_speedup / TRUST
+    heads = len(ACCURACY)
+    assert found.auto_trees[128].prices.depth == pytest.approx(worth * 4.0 / heads / 20.0)

@@ -90,4 +90,5 @@ def tiny_explorer(num_heads=3, tree=None, cls=BaseModel, eos_ids=(), architectur
     if isinstance(heads, HydraHeads):
         heads.use_embeddings(model.embeddings)
         torch.nn.init.normal_(heads.path_weight, std=0.05)
-    return Explorer(model, {architecture: HeadSet(heads, "tiny", {128: tree or chain(2)})})
+    trees = {128: tree or chain(2)}
+    return Explorer(model, {architecture: HeadSet(heads, "tiny", trees, trees)})

@@ -1,26 +1,21 @@
-"""Hydra fills a tree depth by depth, and dynamic trees take the likeliest nodes."""
+"""Hydra fills a tree depth by depth."""
 
 from __future__ import annotations
 
-import itertools
 import json
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from explorer.config import decode_settings
 from explorer.decoding.dynamic import (
     DynamicHydraDrafter,
     DynamicMedusaDrafter,
-    likeliest_paths,
 )
 from explorer.decoding.hydra import HydraDrafter, levels
 from explorer.decoding.loop import Context, Stopwatch
 from explorer.decoding.plain import PlainDrafter
-from explorer.decoding.tree import DynamicTree, Tree, cartesian, chain, parse_tree
-from explorer.errors import ExplorerError
+from explorer.decoding.tree import DynamicTree, Tree, cartesian, chain
 from explorer.tracing.events import TraceBuilder
 from tests.analysis.tiny_model import tiny_explorer
 from tests.decoding.test_lossless import steps_of, text_of
@@ -75,49 +70,6 @@ def test_greedy_hydra_equals_plain(llama, tree):
     assert text_of(steps) == plain
 
 
-@pytest.mark.parametrize("nodes", [1, 7, 40])
-def test_greedy_dynamic_medusa_equals_plain(llama, nodes):
-    model, plain = llama
-    steps = steps_of(model, DynamicMedusaDrafter(random_heads(model), DynamicTree(nodes)))
-    assert text_of(steps) == plain
-    assert len({step.draft.tree.paths for step in steps}) > 1 or nodes == 1
-    assert all(len(step.draft.tree.paths) <= nodes for step in steps)
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    st.lists(
-        st.lists(st.floats(0, 1), min_size=3, max_size=3).map(lambda p: sorted(p, reverse=True)),
-        min_size=1,
-        max_size=3,
-    ),
-    st.integers(1, 45),
-)
-def test_likeliest_paths_are_the_best_of_all(probs, nodes):
-    joint = {}
-    for depth in range(1, len(probs) + 1):
-        for path in itertools.product(range(3), repeat=depth):
-            joint[path] = 1.0
-            for level, rank in enumerate(path):
-                joint[path] *= probs[level][rank]
-    found = likeliest_paths(probs, nodes)
-    assert len(set(found)) == len(found) <= nodes
-    best = sorted(joint.values(), reverse=True)[: len(found)]
-    assert sum(joint[path] for path in found) == pytest.approx(sum(best))
-    assert all(path[:-1] in {(), *found} for path in found)
-
-
-def test_a_dynamic_hydra_tree_keeps_the_likeliest_of_what_it_looked_at(llama):
-    model, _ = llama
-    heads = random_hydra(model)
-    drafter = DynamicHydraDrafter(heads, DynamicTree(12))
-    draft = drafter.draft(context_of(model), Stopwatch(model))
-    fixed = HydraDrafter(heads, draft.tree).draft(context_of(model), Stopwatch(model))
-    assert torch.equal(draft.tokens, fixed.tokens)
-    torch.testing.assert_close(draft.probs, fixed.probs)
-    assert draft.tree.n == 13
-
-
 def test_trees_are_cut_where_the_text_must_end(llama):
     model, _ = llama
     context, clock = context_of(model, max_depth=1), Stopwatch(model)
@@ -126,13 +78,6 @@ def test_trees_are_cut_where_the_text_must_end(llama):
     assert drafter.draft(context, clock).tree.depth == 1
     drafter = DynamicMedusaDrafter(random_heads(model), DynamicTree(9))
     assert drafter.draft(context, clock).tree.depth == 1
-
-
-def test_a_dynamic_tree_is_written_as_a_number_of_nodes():
-    assert parse_tree("dynamic:16") == DynamicTree(16)
-    for bad in ("dynamic:0", "dynamic:513", "dynamic:x", "dynamic:"):
-        with pytest.raises(ExplorerError):
-            parse_tree(bad)
 
 
 @pytest.mark.parametrize("tree", ["auto", "cartesian:2,2", "dynamic:6"])

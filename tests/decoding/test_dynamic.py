@@ -1,0 +1,156 @@
+"""Dynamic trees take the likeliest nodes, and with prices only as many as pay."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from explorer.decoding.dynamic import (
+    DynamicHydraDrafter,
+    DynamicMedusaDrafter,
+    by_likelihood,
+    kept,
+    likeliest_paths,
+)
+from explorer.decoding.hydra import HydraDrafter
+from explorer.decoding.loop import Stopwatch
+from explorer.decoding.plain import PlainDrafter
+from explorer.decoding.tree import DynamicTree, Prices, parse_tree
+from explorer.errors import ExplorerError
+from tests.decoding.test_hydra import context_of
+from tests.decoding.test_lossless import steps_of, text_of
+from tests.decoding.tiny import random_heads, random_hydra, tiny_model
+
+
+@pytest.fixture(scope="module")
+def llama():
+    model = tiny_model("llama")
+    return model, text_of(steps_of(model, PlainDrafter()))
+
+
+@pytest.mark.parametrize("nodes", [1, 7, 40])
+def test_greedy_dynamic_medusa_equals_plain(llama, nodes):
+    model, plain = llama
+    steps = steps_of(model, DynamicMedusaDrafter(random_heads(model), DynamicTree(nodes)))
+    assert text_of(steps) == plain
+    assert len({step.draft.tree.paths for step in steps}) > 1 or nodes == 1
+    assert all(len(step.draft.tree.paths) <= nodes for step in steps)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.lists(st.floats(0, 1), min_size=3, max_size=3).map(lambda p: sorted(p, reverse=True)),
+        min_size=1,
+        max_size=3,
+    ),
+    st.integers(1, 45),
+)
+def test_likeliest_paths_are_the_best_of_all(probs, nodes):
+    joint = {}
+    for depth in range(1, len(probs) + 1):
+        for path in itertools.product(range(3), repeat=depth):
+            joint[path] = 1.0
+            for level, rank in enumerate(path):
+                joint[path] *= probs[level][rank]
+    found = likeliest_paths(probs, nodes)
+    assert len(set(found)) == len(found) <= nodes
+    best = sorted(joint.values(), reverse=True)[: len(found)]
+    assert sum(joint[path] for path in found) == pytest.approx(sum(best))
+    assert all(path[:-1] in {(), *found} for path in found)
+
+
+def test_a_dynamic_hydra_tree_keeps_the_likeliest_of_what_it_looked_at(llama):
+    model, _ = llama
+    heads = random_hydra(model)
+    drafter = DynamicHydraDrafter(heads, DynamicTree(12))
+    draft = drafter.draft(context_of(model), Stopwatch(model))
+    fixed = HydraDrafter(heads, draft.tree).draft(context_of(model), Stopwatch(model))
+    assert torch.equal(draft.tokens, fixed.tokens)
+    torch.testing.assert_close(draft.probs, fixed.probs)
+    assert draft.tree.n == 13
+
+
+def test_a_dynamic_tree_is_written_as_a_number_of_nodes():
+    assert parse_tree("dynamic:16") == DynamicTree(16)
+    for bad in ("dynamic:0", "dynamic:513", "dynamic:x", "dynamic:"):
+        with pytest.raises(ExplorerError):
+            parse_tree(bad)
+
+
+def priced(*each: float, depth: float = 0.0) -> DynamicTree:
+    """Nodes that cost so much, one after the other."""
+    return DynamicTree(len(each), Prices((0.0, *itertools.accumulate(each)), depth))
+
+
+def test_nodes_are_taken_as_long_as_they_pay():
+    guesses = [(0.6, "a"), (0.3, "b"), (0.2, "c"), (0.1, "d")]
+    assert kept(guesses, priced(0.25, 0.25, 0.25, 0.25)) == ["a", "b"]
+    assert kept(guesses, priced(0.7, 0.7, 0.7)) == []
+    assert kept(guesses, priced(0.0, 0.0)) == ["a", "b"]  # no more than the tree may have
+    # The first is dear and the next ones cheap, as where a pass of one row has a way of its own.
+    assert kept(guesses, priced(0.7, 0.1, 0.1, 0.2)) == ["a", "b", "c"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.floats(0, 1), max_size=12).map(lambda joints: sorted(joints, reverse=True)),
+    st.lists(st.floats(0, 0.5), min_size=1, max_size=12),
+)
+def test_no_other_number_of_nodes_gains_more(joints, each):
+    tree = priced(*each)
+    chosen = kept([(joint, joint) for joint in joints], tree)
+    gains = [sum(joints[:k]) - tree.prices.rows[k] for k in range(min(len(joints), len(each)) + 1)]
+    assert sum(chosen) - tree.prices.rows[len(chosen)] == pytest.approx(max(gains))
+
+
+def test_the_least_price_is_that_of_the_cheapest_stretch():
+    assert Prices((0.0, 0.3, 0.4, 0.45, 0.9)).least == pytest.approx(0.05)
+    assert Prices((0.0, 0.3)).least == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize("price", [0.0, 0.02, 0.05, 2.0])
+def test_greedy_decoding_with_prices_equals_plain(llama, price):
+    model, plain = llama
+    tree = priced(*[price] * 12, depth=price)
+    sizes = set()
+    for drafter in (
+        DynamicMedusaDrafter(random_heads(model), tree),
+        DynamicHydraDrafter(random_hydra(model), tree),
+    ):
+        steps = steps_of(model, drafter)
+        assert text_of(steps) == plain
+        sizes |= {len(step.draft.tree.paths) for step in steps}
+    assert (max(sizes) == 0) == (price == 2.0)
+    assert all(step.draft.tree.name in ("auto", "root") for step in steps)
+
+
+def test_hydra_heads_are_asked_no_deeper_than_can_pay(llama, monkeypatch):
+    model, _ = llama
+    heads, asked = random_hydra(model), []
+    propose = heads.propose_next
+    monkeypatch.setattr(
+        heads, "propose_next", lambda h, paths, top: asked.append(paths) or propose(h, paths, top)
+    )
+
+    def depths(tree) -> int:
+        asked.clear()
+        DynamicHydraDrafter(heads, tree).draft(context_of(model), Stopwatch(model))
+        return len(asked)
+
+    assert depths(DynamicTree(4)) == heads.config.num_heads
+    assert depths(priced(*[1e-6] * 40)) == heads.config.num_heads
+    assert depths(priced(*[1e-6] * 40, depth=0.6)) == 1
+    # Every path that was asked for could still pay.
+    first = next(
+        joint
+        for joint, _ in by_likelihood(
+            heads.propose_next(context_of(model).hidden, torch.tensor([[7]]), 16)[1].tolist()
+        )
+    )
+    assert depths(priced(*[first * 0.4] * 4)) > 1
+    assert depths(priced(*[first * 0.6] * 4)) == 1
