@@ -113,8 +113,8 @@ def add_length_options(parser: argparse.ArgumentParser) -> None:
         "--tree",
         metavar="NAME_OR_JSON",
         help="auto (default: in each step the nodes that are worth their row here), fixed (the "
-        "best tree that stays the same), root, chain:3, cartesian:3,2,1, dynamic:8 or rank paths like "
-        "[[0], [1], [0, 0]]",
+        "best tree that stays the same), root, chain:3, cartesian:3,2,1, dynamic:8 or rank "
+        "paths like [[0], [1], [0, 0]]",
     )
 
 
