@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from explorer.training.data import Conversation, right_padded
+from explorer.training.precision import compute_dtype
 
 ROWS_AT_A_TIME = 128
 
@@ -43,14 +44,16 @@ def reply_states(
 
 
 def distribution_loss(
-    student: Tensor, teacher: Tensor, weight: Tensor, dtype: torch.dtype = torch.bfloat16
+    student: Tensor, teacher: Tensor, weight: Tensor, dtype: torch.dtype | None = None
 ) -> Tensor:
     """Mean over rows of KL(teacher ‖ student), both through the LM head `weight` [V, H].
 
-    student, teacher [R, H] are hidden states; products are computed in `dtype`, the rest in
-    float32. Returns a scalar that can be differentiated with respect to the student alone. The
-    logits of a few rows exist at a time, and their gradient is taken at once (`training/loss.py`).
+    student, teacher [R, H] are hidden states; products are computed in `dtype` (see
+    `compute_dtype` for None), the rest in float32. Returns a scalar that can be differentiated with
+    respect to the student alone. The logits of a few rows exist at a time, and their gradient is
+    taken at once (`training/loss.py`).
     """
+    dtype = dtype or compute_dtype(student.device)
     return _DistributionLoss.apply(student, teacher, weight, dtype)
 
 

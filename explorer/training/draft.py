@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 import torch.nn.functional as F
 from pydantic import BaseModel as Schema
 from pydantic import Field
@@ -44,6 +43,7 @@ from explorer.training.draft_quality import FIGURES, HeldOut, draft_quality
 from explorer.training.fitting import FitOptions, Progress, fit
 from explorer.training.hidden_cache import HiddenCache, hidden_cache
 from explorer.training.medusa1 import split_data
+from explorer.training.precision import mixed_precision
 
 
 class DraftOptions(FitOptions):
@@ -163,7 +163,7 @@ class _Distillation:
         """KL from the base's distributions to the draft's."""
         chosen = [self.train[i] for i in batch]
         device = self.model.device
-        with self.draft.library_attention(), torch.autocast(device.type, torch.bfloat16):
+        with self.draft.library_attention(), mixed_precision(device):
             states = reply_states(
                 self.draft.network, [self.conversations[i] for i in chosen], device
             )

@@ -14,6 +14,7 @@ from explorer.models.hydra import HydraHeads, new_heads
 from explorer.training.evaluate import following
 from explorer.training.fitting import FitOptions
 from explorer.training.loss import sparse_cross_entropy
+from explorer.training.precision import mixed_precision
 from explorer.training.targets import Targets
 
 
@@ -36,7 +37,7 @@ def heads_loss(
     mass = weights.sum((-1, -2), keepdim=True).clamp(min=1e-6)
     share = torch.tensor([decay**k for k in range(1, count + 1)], device=device)
     weights = weights / mass * share[:, None, None]
-    with torch.autocast(device.type, torch.bfloat16):
+    with mixed_precision(device):
         features = heads.features(F.dropout(hidden.float(), dropout), path)
     features = F.dropout(features, dropout)
     if heads.config.kind == "own":

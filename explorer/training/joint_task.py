@@ -24,6 +24,7 @@ from explorer.training.heads_step import as_stored, heads_loss
 from explorer.training.hidden_cache import HiddenCache
 from explorer.training.lora import Lora
 from explorer.training.loss import sparse_cross_entropy
+from explorer.training.precision import mixed_precision
 from explorer.training.targets import Targets
 
 
@@ -67,7 +68,7 @@ class JointTask:
 
     def _states(self, chosen: list[int]) -> Tensor:
         device = self.model.device
-        with self.model.library_attention(), torch.autocast(device.type, torch.bfloat16):
+        with self.model.library_attention(), mixed_precision(device):
             return reply_states(self.model.network, [self.conversations[i] for i in chosen], device)
 
     def _language_loss(self, states: Tensor, rows: Tensor) -> Tensor:

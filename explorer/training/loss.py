@@ -13,6 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from explorer.training.precision import compute_dtype
+
 ROWS_AT_A_TIME = 128
 
 
@@ -21,14 +23,15 @@ def sparse_cross_entropy(
     projection: Tensor,
     ids: Tensor,
     weights: Tensor,
-    dtype: torch.dtype = torch.bfloat16,
+    dtype: torch.dtype | None = None,
 ) -> Tensor:
     """Sum over rows r and targets s of weights[r, s] · −log softmax(W · features[r])[ids[r, s]].
 
     features [R, H], projection W [V, H], ids int64 [R, S], weights float32 [R, S]; products are
-    computed in `dtype`, the softmax in float32. Returns a scalar that can be differentiated with
-    respect to features and projection.
+    computed in `dtype` (see `compute_dtype` for None), the softmax in float32. Returns a scalar
+    that can be differentiated with respect to features and projection.
     """
+    dtype = dtype or compute_dtype(features.device)
     return _SparseCrossEntropy.apply(features, projection, ids, weights, dtype)
 
 

@@ -11,6 +11,7 @@ from torch import Tensor
 from explorer.models.heads import MedusaHeads
 from explorer.training.evaluate import targets_of
 from explorer.training.hidden_cache import HiddenCache
+from explorer.training.precision import compute_dtype
 
 SOFT_TOKENS = 16
 
@@ -69,13 +70,14 @@ def _soft_targets(
 ) -> tuple[Tensor, Tensor]:
     """The base model's SOFT_TOKENS likeliest draft tokens at each row, renormalised among them."""
     weight = model.lm_head_weight()
-    weight = weight[token_map.to(weight.device)].to(model.device, torch.bfloat16)
+    dtype = compute_dtype(model.device)
+    weight = weight[token_map.to(weight.device)].to(model.device, dtype)
     size = min(SOFT_TOKENS, len(weight))
     ids = torch.empty(len(cache.hidden), size, dtype=torch.int32)
     probs = torch.empty(len(cache.hidden), size, dtype=torch.float16)
     for start in range(0, len(cache.hidden), chunk):
         part = slice(start, start + chunk)
-        logits = torch.nn.functional.linear(cache.hidden[part].to(model.device), weight)
+        logits = torch.nn.functional.linear(cache.hidden[part].to(model.device, dtype), weight)
         best, where = logits.topk(size, dim=-1)
         ids[part], probs[part] = where.cpu(), best.float().softmax(-1).cpu()
     return ids, probs
