@@ -58,3 +58,17 @@ def test_either_way_the_text_is_that_of_plain_decoding(explorer, tree):
     plain = explorer.run("some words", method="plain", max_new_tokens=40)
     found = explorer.run("some words", tree=tree, max_new_tokens=40)
     assert found.new_token_ids == plain.new_token_ids
+
+
+def test_the_trace_tells_what_the_nodes_of_a_step_cost():
+    explorer = tiny_explorer()
+    heads = explorer.heads["medusa"].heads
+    prices = Prices(tuple(0.02 * k for k in range(9)))
+    explorer.heads["medusa"] = HeadSet(heads, "tiny", {128: DynamicTree(8, prices)}, {})
+    steps = explorer.run("some words", max_new_tokens=40).steps
+    judged = [step for step in steps if step.base_top]
+    assert [step.price for step in judged] == [0.02 * (len(step.token_ids) - 1) for step in judged]
+    assert all(sum(step.joint_probs[1:]) >= step.price for step in judged)
+    assert any(step.price for step in judged)
+    fixed = explorer.run("some words", max_new_tokens=40, tree="chain:2")
+    assert {step.price for step in fixed.steps} == {None}

@@ -26,7 +26,7 @@ function costs(trace, { step }) {
   if (plain) bars.push(bar("plain step", [["plain", plain]], plain, longest));
   const listed = h("p", { class: "sx-parts" }, ...parts.map(([name, value]) =>
     h("span", {}, h("i", { class: `sx-part is-${name}` }), `${name} ${milliseconds(value)}`)), h("span", {}, "ms"));
-  return [...bars, listed, plain ? pays(trace, step) : null];
+  return [...bars, listed, plain ? pays(trace, step) : null, worth(step)];
 }
 
 /** Tokens per step that this tree needs here, as a line over what the run makes and this step. */
@@ -42,6 +42,14 @@ function pays(trace, step) {
       h("i", { class: "sx-pays-step", style: `left:${at(gained)}` }),
       h("i", { class: "sx-pays-line", style: `left:${at(needed)}` })),
     h("p", {}, `Pays from ${ratio(needed)} tokens per step; the run makes ${ratio(made)}, this step ${plural(gained, "token")}.`));
+}
+
+/** Where nodes had to be worth their rows: what they cost, and what the heads promised of them. */
+function worth({ price = null, joint_probs: [, ...chances] }) {
+  if (price === null) return null;
+  if (chances.length === 0) return h("p", {}, "No guess was likely enough to be worth a row.");
+  const promised = chances.reduce((sum, chance) => sum + chance, 0);
+  return h("p", {}, `${plural(chances.length, "node")} for the price of ${ratio(price)} tokens, promising ${ratio(promised)} by the heads.`);
 }
 
 function bar(name, parts, total, longest) {

@@ -107,6 +107,8 @@ function stepFault(step, trees) {
   if (thresholds !== null && !long(thresholds, isShare)) return "thresholds";
   const offered = step.draft_top ?? null;
   if (offered !== null && !long(offered, isTop)) return "draft_top";
+  const price = step.price ?? null;
+  if (price !== null && !isTime(price)) return "price";
   const isRow = (row) => isCount(row) && row < n;
   if (!listOf(step.accepted, isRow) || step.accepted.length === 0) return "accepted";
   if (!listOf(step.emitted, isCount) || step.emitted.length > step.accepted.length) return "emitted";

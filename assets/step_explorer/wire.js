@@ -63,6 +63,7 @@ function stepOf(packed) {
     bonus_prob: packed.np === null ? null : packed.np / MILLION,
     positions: packed.p.map(positionOf),
     draft_top: packed.o && packed.o.map(topOf),
+    price: packed.pr ?? null,
     lookahead: packed.l,
     timings: Object.fromEntries(TIMES.map((name, i) => [name, packed.ms[i]])),
   };

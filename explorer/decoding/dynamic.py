@@ -44,7 +44,8 @@ class DynamicMedusaDrafter:
         ids, probs = (t[0].cpu() for t in self.heads.propose(context.hidden, TOP))  # [K, top]
         clock.lap("heads")
         paths = kept(by_likelihood(probs[: context.max_depth].tolist()), self.tree)
-        return filled(Tree(tuple(paths), self.tree.name), context.root, ids, probs)
+        tree = Tree(tuple(paths), self.tree.name)
+        return filled(tree, context.root, ids, probs, self.tree.price(len(paths)))
 
 
 def kept(guesses: Iterable[tuple[float, Node]], tree: DynamicTree) -> list[Node]:
@@ -132,9 +133,8 @@ class DynamicHydraDrafter:
         tokens = torch.tensor([context.root, *(guess.tokens[-1] for guess in nodes)])
         rows = {(): 0} | {path: row for row, path in enumerate(tree.paths, start=1)}
         below = {rows[path]: tops for path, tops in offered.items() if path in rows}
-        return Draft(
-            tree, tokens, torch.tensor([1.0, *(guess.prob for guess in nodes)]), below=below
-        )
+        probs = torch.tensor([1.0, *(guess.prob for guess in nodes)])
+        return Draft(tree, tokens, probs, below=below, price=self.tree.price(len(nodes)))
 
 
 def _continued(

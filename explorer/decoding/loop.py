@@ -45,6 +45,7 @@ class Draft:
     heads      where heads drafted: their ids and probabilities, best first, [K, top] each
     below      where guesses depend on the path: per row that has any, ids and probabilities [top]
     proposals  where candidates were drawn: see AcceptanceRule.judge
+    price      where nodes had to be worth their rows: what they cost, in tokens (tree.Prices)
     extra      rows of a lookahead branch, and `lookahead`, what to show of it
     """
 
@@ -54,6 +55,7 @@ class Draft:
     heads: tuple[torch.Tensor, torch.Tensor] | None = None
     below: dict[int, tuple[torch.Tensor, torch.Tensor]] | None = None
     proposals: Proposals | None = None
+    price: float | None = None
     extra: ExtraRows | None = None
     lookahead: LookaheadState | None = None
 

@@ -37,11 +37,14 @@ class MedusaDrafter:
         return filled(tree, context.root, ids, probs)
 
 
-def filled(tree: Tree, root: int, ids: torch.Tensor, probs: torch.Tensor) -> Draft:
+def filled(
+    tree: Tree, root: int, ids: torch.Tensor, probs: torch.Tensor, price: float | None = None
+) -> Draft:
     """The tree with the heads' guesses, best first, at its nodes: ids and probs [K, top]."""
     head, rank = tree.depths[1:] - 1, tree.ranks[1:]  # head d, 0-based, fills depth d
     tokens = torch.cat([torch.tensor([root]), ids[head, rank]])
-    return Draft(tree, tokens, torch.cat([torch.ones(1), probs[head, rank]]), (ids, probs))
+    chances = torch.cat([torch.ones(1), probs[head, rank]])
+    return Draft(tree, tokens, chances, (ids, probs), price=price)
 
 
 @lru_cache(maxsize=256)

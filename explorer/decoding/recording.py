@@ -83,6 +83,7 @@ class Recorder:
             positions=positions,
             timings=Timings(**milliseconds, record=record),
             draft_top=offered,
+            price=result.draft.price,
             lookahead=result.draft.lookahead,
             **rows,
         )

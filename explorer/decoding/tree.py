@@ -113,6 +113,10 @@ class DynamicTree:
         """How it is written."""
         return "auto" if self.prices else f"dynamic:{self.nodes}"
 
+    def price(self, nodes: int) -> float | None:
+        """What so many nodes cost together, in tokens; None where they have no price."""
+        return self.prices.rows[nodes] if self.prices else None
+
 
 def make_tree(paths: Iterable[Sequence[int]], name: str = "custom") -> Tree:
     """A validated tree from rank paths in any order.

@@ -165,6 +165,12 @@ class Step(Record):
         max_length=MAX_NODES,
         description="where the heads see their path: what they offered below each row, best first",
     )
+    price: float | None = Field(
+        None,
+        ge=0,
+        description="where nodes had to be worth their rows: what they cost, in the tokens that "
+        "would have been written in the same time",
+    )
     lookahead: LookaheadState | None = None
 
     @model_validator(mode="after")

@@ -123,6 +123,7 @@ def _step(step: Step, positions: Sequence[Position]) -> dict[str, Any]:
         "np": None if step.bonus_prob is None else _millionths(step.bonus_prob),
         "p": [_position(position) for position in positions],
         "o": step.draft_top and [_top(top) for top in step.draft_top],
+        "pr": step.price,
         "l": step.lookahead and step.lookahead.model_dump(),
         "ms": [round(getattr(step.timings, name), TIME_DECIMALS) for name in Timings.model_fields],
     }

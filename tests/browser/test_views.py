@@ -172,6 +172,35 @@ def test_cost_names_every_part_and_from_when_the_tree_pays(steps, trace):
     assert f"{len(trace.new_token_ids) / len(trace.steps):.2f}" in told
 
 
+def test_cost_tells_what_nodes_had_to_be_worth(alone, trace):
+    first, second = trace.steps[1:3]
+    bare = {"tree": 0, "price": 0.0, "verdicts": ["root"], "accepted": [0]}
+    first_row = {
+        name: getattr(first, name)[:1]
+        for name in (
+            "token_ids",
+            "draft_probs",
+            "joint_probs",
+            "base_probs",
+            "base_ranks",
+            "choices",
+            "base_top",
+            "emitted",
+        )
+    }
+    told = {
+        0: trace.steps[0],
+        1: first.model_copy(update=first_row | bare),
+        2: second.model_copy(update={"price": 0.4567}),
+    }
+    steps = alone().open(trace.model_copy(update={"steps": [*told.values(), *trace.steps[3:]]}))
+    assert "price" not in steps.show(1).text(".sx-cost")
+    assert "No guess was likely enough to be worth a row." in steps.show(2).text(".sx-cost")
+    promised, nodes = sum(second.joint_probs[1:]), len(second.token_ids) - 1
+    expected = f"{nodes} nodes for the price of 0.46 tokens, promising {promised:.2f} by the heads."
+    assert expected in steps.show(3).text(".sx-cost")
+
+
 def test_the_last_token_costs_no_pass_and_writes_nothing(alone):
     trace = read_trace(INDEX.parent / "slower.json.gz")
     assert not trace.steps[-1].base_top

@@ -54,3 +54,14 @@ def test_a_message_holds_what_comes_from_an_event_on():
     wire = wire_of(FakeExplorer())
     message = json.loads(wire.message("key", 3, live=True))
     assert message == {"run": "key", "first": 3, "events": wire.packed[3:], "live": True}
+
+
+def test_the_price_of_the_nodes_is_told():
+    packed = Wire()
+    for event in FakeExplorer().race("hi", DecodeSettings(max_new_tokens=9)):
+        if hasattr(event, "step"):
+            priced = event.step.model_copy(update={"price": 0.25})
+            event = event.model_copy(update={"step": priced})
+        packed.add(event)
+    packed.end()
+    assert {event[1]["pr"] for event in packed.packed if event[0] == "step"} == {0.25}
