@@ -25,6 +25,7 @@ class ComparePage {
     this.server = server;
     this.comparison = new Comparison(server.missed, (what) => this.#tell(what));
     this.chosen = setup.methods.map(({ name }) => name); // methods that the table has rows for
+    this.asked = null; // those of a comparison that the server has not begun yet
     this.lit = { method: null }; // whose evidence is shown
     this.views = [setupView, statusView, tableView, categoriesView, lengthsView, winsView, formulasView, batchView, evidenceView]
       .map((view) => view(this));
@@ -65,7 +66,7 @@ class ComparePage {
   }
 
   compare(request) {
-    this.chosen = ["plain", ...request.methods.filter((name) => name !== "plain")];
+    this.asked = ["plain", ...request.methods.filter((name) => name !== "plain")];
     this.server.compare(request);
   }
 
@@ -78,6 +79,10 @@ class ComparePage {
 
   /** "status" concerns few views, and comes often; "lit" concerns the evidence alone. */
   #tell(what) {
+    if (what === "begun" && this.asked) {
+      this.chosen = this.asked;
+      this.asked = null;
+    }
     const concerned = { status: ({ live }) => live, lit: ({ reveal }) => reveal }[what] ?? (() => true);
     this.views?.filter(concerned).forEach((view) => view.update());
   }

@@ -46,7 +46,13 @@ export class Comparison {
       return this.changed("status");
     }
     if (message.batches) return this.#measured(message);
-    if (message.run !== this.run) this.#begin(message.run);
+    if (message.run !== this.run) {
+      if (wasRefused(message)) {
+        Object.assign(this, { phase: "failed", text: message.text });
+        return this.changed("status"); // what was measured before stays on view
+      }
+      this.#begin(message.run);
+    }
     const lacks = message.first > this.#next;
     const { first, events } = lacks ? await this.missed(message.run, this.#next) : message;
     const fresh = events.slice(Math.max(0, this.#next - first));
@@ -76,5 +82,8 @@ export class Comparison {
     else told.forEach((race) => this.#races.set(`${race.number} ${race.method}`, race));
   }
 }
+
+/** A run that had begun has told of its prompts. */
+const wasRefused = ({ phase, first, events }) => phase === "failed" && first === 0 && events.length === 0;
 
 export const going = ({ phase }) => phase === "waiting" || phase === "running";
