@@ -6,6 +6,7 @@ import { milliseconds, plural, ratio } from "./numbers.js";
 import { breakEven } from "./stats.js";
 import { stepMs } from "./trace.js";
 
+const WORTH = "What nodes cost: the tokens that would be written in the time of their rows. What they promise: the sum of their chances, as the heads see them.";
 const PARTS = ["heads", "draft", "verify", "accept", "commit"];
 
 export function costView(app) {
@@ -47,9 +48,9 @@ function pays(trace, step) {
 /** Where nodes had to be worth their rows: what they cost, and what the heads promised of them. */
 function worth({ price = null, joint_probs: [, ...chances] }) {
   if (price === null) return null;
-  if (chances.length === 0) return h("p", {}, "No guess was likely enough to be worth a row.");
+  if (chances.length === 0) return h("p", { title: WORTH }, "No guess was worth a row.");
   const promised = chances.reduce((sum, chance) => sum + chance, 0);
-  return h("p", {}, `${plural(chances.length, "node")} for the price of ${ratio(price)} tokens, promising ${ratio(promised)} by the heads.`);
+  return h("p", { title: WORTH }, `${plural(chances.length, "node")} cost ${ratio(price)} tokens and promised ${ratio(promised)}.`);
 }
 
 function bar(name, parts, total, longest) {
