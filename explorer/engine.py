@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import importlib.metadata
-import math
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from explorer.config import DecodeSettings, decode_settings
@@ -15,7 +14,14 @@ from explorer.decoding.loop import Prefilled, StepResult, decode
 from explorer.decoding.race import interleave
 from explorer.decoding.recording import Recorder
 from explorer.decoding.registry import PLAIN, Kit, find_method
-from explorer.decoding.tree import ROOT_ONLY, DynamicTree, Tree, parse_tree, require_fit
+from explorer.decoding.tree import (
+    ROOT_ONLY,
+    DynamicTree,
+    Tree,
+    nearest_length,
+    parse_tree,
+    require_fit,
+)
 from explorer.errors import ExplorerError
 from explorer.looking import LooksInside
 from explorer.models.base import BaseModel
@@ -43,16 +49,11 @@ class HeadSet:
 
     def auto_tree(self, context_length: int) -> Tree | DynamicTree:
         """The tree `auto` for a context of so many tokens."""
-        return self.auto_trees[_nearest(self.auto_trees, context_length)]
+        return self.auto_trees[nearest_length(self.auto_trees, context_length)]
 
     def fixed_tree(self, context_length: int) -> Tree:
         """The tree `fixed` for a context of so many tokens."""
-        return self.fixed_trees[_nearest(self.fixed_trees, context_length)]
-
-
-def _nearest(lengths: Iterable[int], context_length: int) -> int:
-    """The measured context length that is nearest, in proportion."""
-    return min(lengths, key=lambda length: abs(math.log((length + 1) / (context_length + 1))))
+        return self.fixed_trees[nearest_length(self.fixed_trees, context_length)]
 
 
 @dataclass

@@ -26,14 +26,9 @@ from pydantic import BaseModel as Schema
 from pydantic import ConfigDict, Field
 
 from explorer.analysis.batch_pass import BatchPasses
-from explorer.analysis.calibration import (
-    Decoded,
-    Progress,
-    decode_texts,
-    require_heads,
-    time_heads,
-)
+from explorer.analysis.calibration import require_heads, time_heads
 from explorer.analysis.cost_curve import CostCurve, InterleavedTimes
+from explorer.analysis.decoded import Decoded, Progress, decode_texts
 from explorer.analysis.formulas import tree_speedup
 from explorer.analysis.joint_counts import count_paths, replayed_tokens_per_step, visited_rows
 from explorer.analysis.tree_choice import Costs

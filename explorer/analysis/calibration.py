@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import statistics
-import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from explorer.analysis.auto_replay import replay_auto
 from explorer.analysis.calibration_file import (
     Basis,
     Calibration,
@@ -24,11 +23,11 @@ from explorer.analysis.calibration_file import (
     save_calibration,
 )
 from explorer.analysis.cost_curve import WIDTHS, CostCurve, measure_cost_curve
+from explorer.analysis.decoded import Decoded, Progress, decode_texts
 from explorer.analysis.joint_counts import (
     JointCounts,
     RankedText,
     count_paths,
-    rank_rows,
     replayed_tokens_per_step,
     rows_near,
     visited_rows,
@@ -36,11 +35,10 @@ from explorer.analysis.joint_counts import (
 from explorer.analysis.rank_table import load_rank_table
 from explorer.analysis.tree_choice import Costs, choose, with_context_trees
 from explorer.analysis.tree_search import greedy_order, product_success
-from explorer.config import DecodeSettings, decode_settings
+from explorer.config import decode_settings
 from explorer.errors import ExplorerError
 from explorer.models.hydra import HydraHeads
-from explorer.tracing.events import TraceBuilder
-from explorer.tracing.schema import TOP_HEADS, Step
+from explorer.tracing.schema import TOP_HEADS
 
 if TYPE_CHECKING:
     from explorer import Explorer
@@ -56,20 +54,6 @@ LEAST_POSITIONS = 1000  # near a context length: with fewer, all texts speak for
 MOST_NODES = 127  # of a tree; the widest measured pass is one row more
 GUESSED_FIRST = (0.5, 0.34, 0.26, 0.2, 0.16)  # top-1 of heads 1, 2, … that nobody has measured
 GUESSED_DECAY = 0.35  # from one rank to the next
-Progress = Callable[[str, float | None], None]
-
-
-@dataclass(frozen=True)
-class Decoded:
-    """Greedy replies with heads: which predictions were right, and what the steps' parts took.
-
-    Times are medians over steps, in milliseconds: of the heads, and of draft, accept and commit
-    together.
-    """
-
-    texts: list[RankedText]
-    heads_ms: float
-    rest_ms: float
 
 
 def calibrate(
@@ -107,6 +91,8 @@ def calibrate(
         by_depth=heads.config.num_heads if heads.sees_path else 0,
     )
     calibration = _by_texts(key_of(model, heads), costs, decoded.texts, "prompts")
+    if not heads.sees_path:
+        calibration = _with_auto(calibration, costs, decoded.texts)
     if save:
         save_calibration(calibration)
     return calibration
@@ -172,6 +158,13 @@ def _by_texts(key: Key, costs: Costs, texts: Sequence[RankedText], basis: Basis)
         return _by_rows(key, costs, rows, basis)
 
     return with_context_trees(costs, search)
+
+
+def _with_auto(calibration: Calibration, costs: Costs, texts: Sequence[RankedText]) -> Calibration:
+    """The same, with what `auto` is expected to make of the texts."""
+    found = replay_auto(calibration, costs, texts)
+    told = {f"auto_{name}": value for name, value in vars(found).items()} if found else {}
+    return calibration.model_copy(update=told)
 
 
 def _by_rows(key: Key, costs: Costs, texts: list[np.ndarray], basis: Basis) -> Calibration:
@@ -244,42 +237,6 @@ def require_heads(explorer: Explorer, method: str) -> MedusaHeads:
     if method not in explorer.heads:
         raise ExplorerError(f"Calibrating needs {method.title()} heads: load some with --heads.")
     return explorer.heads[method].heads
-
-
-def decode_texts(
-    explorer: Explorer,
-    prompts: Sequence[dict[str, str]],
-    settings: DecodeSettings,
-    tell: Progress,
-    cancel: threading.Event | None = None,
-) -> Decoded:
-    """Decode every prompt; cancelled, what was finished counts. Raises ExplorerError: too short."""
-    if not prompts:
-        raise ExplorerError("Calibrating needs at least one prompt.")
-    texts, steps = [], []
-    for number, record in enumerate(prompts):
-        tell(f"prompt {number + 1} of {len(prompts)}", 0.7 * number / len(prompts))
-        builder = TraceBuilder()
-        for event in explorer.decode(record["prompt"], settings, cancel=cancel):
-            builder.add(event)
-        if cancel is not None and cancel.is_set():
-            break
-        trace = builder.trace()
-        texts.append(RankedText(rank_rows(trace), len(trace.header.prompt_ids) - 1))
-        steps.extend(step for step in trace.steps if step.base_top)
-    if not steps or not any(len(text.rows) for text in texts):
-        raise ExplorerError(
-            "The replies are too short to calibrate on: give more prompts, or more new tokens."
-        )
-    return Decoded(
-        texts=texts,
-        heads_ms=statistics.median(step.timings.heads for step in steps),
-        rest_ms=statistics.median(map(_rest, steps)),
-    )
-
-
-def _rest(step: Step) -> float:
-    return step.timings.draft + step.timings.accept + step.timings.commit
 
 
 def _fitting(contexts: Sequence[int], model: BaseModel) -> list[int]:

@@ -74,7 +74,9 @@ class Calibration(Schema):
     `head_accuracy[k][r]`: how often rank r of head k+1 is right. `cost_curve`: C(n) at each
     context length. `tree`: rank paths of the best tree. `expected_tokens_per_step` replays the
     texts with that tree; `joint_tokens_per_step` is 1 + Σ joint path counts and
-    `product_tokens_per_step` the paper's product of accuracies, shown beside it.
+    `product_tokens_per_step` the paper's product of accuracies, shown beside it. `auto_…`: what
+    `auto` is expected to reach instead, where texts were decoded that tell
+    (analysis/auto_replay.py).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -95,6 +97,9 @@ class Calibration(Schema):
     product_tokens_per_step: float
     expected_speedup: float
     by_context: list[ContextTree] = Field(default_factory=list)
+    auto_tokens_per_step: float | None = None
+    auto_nodes: float | None = None
+    auto_speedup: float | None = None
 
     @property
     def candidate_tree(self) -> Tree:
@@ -135,12 +140,21 @@ class Calibration(Schema):
         if self.pays:
             return (
                 f"Speculation should pay here: {self.expected_speedup:.2f}× plain decoding is "
-                f"expected of the best fixed tree ({facts}{basis})."
+                f"expected of the best fixed tree ({facts}{basis}){self._auto}."
             )
         return (
             "Speculation with a fixed tree does not pay here: even the best is expected to run at "
-            f"{self.expected_speedup:.2f}× plain decoding ({facts}{basis}). Auto drafts only where "
-            "the heads are sure enough."
+            f"{self.expected_speedup:.2f}× plain decoding ({facts}{basis}){self._auto}. Auto "
+            "drafts only where the heads are sure enough."
+        )
+
+    @property
+    def _auto(self) -> str:
+        if self.auto_speedup is None:
+            return ""
+        return (
+            f"; of auto {self.auto_speedup:.2f}× ({self.auto_nodes:.1f} nodes on average, "
+            f"{self.auto_tokens_per_step:.2f} tokens per step)"
         )
 
 

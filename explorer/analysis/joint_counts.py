@@ -43,10 +43,15 @@ class JointCounts:
 
 @dataclass(frozen=True)
 class RankedText:
-    """The rank rows of one text, [positions, heads], and how many tokens stand before the first."""
+    """The rank rows of one text, [positions, heads], and how many tokens stand before the first.
+
+    Where it was recorded, `probs` is how likely the heads found their guesses, best first:
+    [positions][heads][top].
+    """
 
     rows: np.ndarray
     before: int
+    probs: Sequence[Sequence[Sequence[float]]] | None = None
 
 
 def rows_near(
@@ -87,6 +92,14 @@ def rank_rows(trace: Trace) -> np.ndarray:
         rows.append(row)
     width = trace.header.num_heads
     return np.array(rows, dtype=np.int16).reshape(len(rows), width)
+
+
+def ranked_text(trace: Trace) -> RankedText:
+    """The rank rows of a trace, and how likely the heads found their guesses."""
+    rows = rank_rows(trace)
+    positions = ordered_positions(trace)[: len(rows)]
+    probs = [[head.probs for head in position.heads] for position in positions]
+    return RankedText(rows, len(trace.header.prompt_ids) - 1, probs)
 
 
 def _ended(trace: Trace) -> bool:

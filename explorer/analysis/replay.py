@@ -22,9 +22,9 @@ from pydantic import BaseModel as Schema
 from pydantic import ConfigDict, Field
 
 from explorer.analysis.joint_counts import (
+    RankedText,
     count_paths,
-    ordered_positions,
-    rank_rows,
+    ranked_text,
     replayed_tokens_per_step,
     steps_through,
     visited_rows,
@@ -74,11 +74,15 @@ class ReplayReport(Schema):
 
 @dataclass(frozen=True)
 class _Recorded:
-    """A trace's rank rows [positions, heads], and head probabilities [positions][heads][top]."""
+    """What a trace, which has a name, tells of its heads."""
 
     name: str
-    rows: np.ndarray
-    probs: list[list[list[float]]]
+    text: RankedText
+
+    @property
+    def rows(self) -> np.ndarray:
+        """[positions, heads]."""
+        return self.text.rows
 
 
 def replay(traces: Mapping[str, Trace], trees: Sequence[str]) -> ReplayReport:
@@ -112,15 +116,13 @@ def _recorded(name: str, trace: Trace) -> _Recorded:
             f"{name} was written with typical acceptance, whose text depends on the tree: replay "
             "traces of the rules greedy or sample."
         )
-    rows = rank_rows(trace)
-    if not len(rows) or not trace.header.num_heads:
+    text = ranked_text(trace)
+    if not len(text.rows) or not trace.header.num_heads:
         raise ExplorerError(
             f"{name} holds no predictions of heads that could be replayed: record a longer run of "
             "a model that has heads."
         )
-    positions = ordered_positions(trace)[: len(rows)]
-    probs = [[head.probs for head in position.heads] for position in positions]
-    return _Recorded(name, rows, probs)
+    return _Recorded(name, text)
 
 
 def _replayed(tree: str, texts: list[_Recorded], heads: int, sees_path: bool) -> TreeReplay:
@@ -160,7 +162,7 @@ def _trees(
             "Heads that see their path guess anew below every node, and a trace records that for "
             "the text alone: time dynamic trees of Hydra heads with `bench`."
         )
-    return tree.nodes, lambda text: lambda at: set(likeliest_paths(text.probs[at], tree.nodes))
+    return tree.nodes, lambda text: lambda at: set(likeliest_paths(text.text.probs[at], tree.nodes))
 
 
 def _number_of_nodes(name: str) -> int:

@@ -31,7 +31,8 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     settings = settings_from(args)
     explorer = load_explorer(args, console)
     from explorer.analysis.batch import measure_batches
-    from explorer.analysis.calibration import calibrate, decode_texts
+    from explorer.analysis.calibration import calibrate
+    from explorer.analysis.decoded import decode_texts
 
     with console.share("calibrate") as progress:
         decoded = decode_texts(explorer, prompts, settings, progress)

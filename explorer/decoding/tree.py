@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -116,6 +117,11 @@ class DynamicTree:
     def price(self, nodes: int) -> float | None:
         """What so many nodes cost together, in tokens; None where they have no price."""
         return self.prices.rows[nodes] if self.prices else None
+
+
+def nearest_length(lengths: Iterable[int], context_length: int) -> int:
+    """Of context lengths that trees were made for, the nearest, in proportion."""
+    return min(lengths, key=lambda length: abs(math.log((length + 1) / (context_length + 1))))
 
 
 def make_tree(paths: Iterable[Sequence[int]], name: str = "custom") -> Tree:

@@ -7,7 +7,7 @@ import pytest
 
 from explorer.analysis import batch as module
 from explorer.analysis.batch import measure_batches
-from explorer.analysis.calibration import Decoded
+from explorer.analysis.decoded import Decoded
 from explorer.analysis.joint_counts import RankedText
 from explorer.decoding.tree import chain
 from explorer.errors import ExplorerError

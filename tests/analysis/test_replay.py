@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from explorer.analysis import replay as module
+from explorer.analysis.joint_counts import RankedText
 from explorer.analysis.replay import replay
 from explorer.config import decode_settings
 from explorer.decoding.tree import cartesian, parse_tree
@@ -61,7 +62,7 @@ def test_the_report_adds_up(traces):
 def test_the_best_tree_is_not_chosen_on_the_trace_it_is_counted_on(monkeypatch):
     """One text's heads are right at rank 0, the others' at rank 1: each is served the other."""
     rows = [np.full((20, 1), rank, dtype=np.int16) for rank in (0, 1, 1)]
-    texts = [module._Recorded(str(i), r, []) for i, r in enumerate(rows)]
+    texts = [module._Recorded(str(i), RankedText(r, 0)) for i, r in enumerate(rows)]
     nodes, tree_of = module._trees("best:1", texts, 1, False)
     assert nodes == 1
     assert tree_of(texts[0])(0) == {(1,)}

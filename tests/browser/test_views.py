@@ -197,7 +197,9 @@ def test_cost_tells_what_nodes_had_to_be_worth(alone, trace):
     assert "promised" not in steps.show(1).text(".sx-cost")
     assert "No guess was worth a row." in steps.show(2).text(".sx-cost")
     promised, nodes = sum(second.joint_probs[1:]), len(second.token_ids) - 1
-    assert f"{nodes} nodes cost 0.46 tokens and promised {promised:.2f}." in steps.show(3).text(".sx-cost")
+    assert f"{nodes} nodes cost 0.46 tokens and promised {promised:.2f}." in steps.show(3).text(
+        ".sx-cost"
+    )
 
 
 def test_the_last_token_costs_no_pass_and_writes_nothing(alone):

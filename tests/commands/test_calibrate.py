@@ -5,6 +5,7 @@ import pytest
 from explorer import cli
 from explorer.analysis import batch as batch_module
 from explorer.analysis import calibration as module
+from explorer.analysis import decoded as decoded_module
 from explorer.analysis.batch import BatchReport, BatchSize
 from explorer.analysis.calibration_file import Calibration, Key
 from explorer.analysis.cost_curve import CostCurve
@@ -35,7 +36,7 @@ def seen(monkeypatch):
         asked.update(given)
         return found
 
-    monkeypatch.setattr(module, "decode_texts", decode_texts)
+    monkeypatch.setattr(decoded_module, "decode_texts", decode_texts)
     monkeypatch.setattr(module, "calibrate", calibrate)
     return asked
 

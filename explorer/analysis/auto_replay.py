@@ -1,0 +1,62 @@
+"""What `auto` trees would make of recorded text: tokens per step and speedup, without decoding.
+
+A fixed tree needs to know which guesses were right; a tree that chooses its nodes in every step
+also needs how likely the heads found them. So this takes texts that were decoded for it, of heads
+whose guesses do not depend on the path: what others would have guessed behind a wrong token is not
+on record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from explorer.analysis.calibration_file import Calibration
+from explorer.analysis.joint_counts import RankedText, steps_through
+from explorer.analysis.tree_choice import Costs
+from explorer.decoding.dynamic import by_likelihood, kept
+from explorer.decoding.tree import RankPath, nearest_length
+
+
+@dataclass(frozen=True)
+class AutoReplay:
+    """Means over all steps. `speedup` is over plain decoding, at the measured costs."""
+
+    tokens_per_step: float
+    nodes: float
+    speedup: float
+
+
+def replay_auto(
+    calibration: Calibration, costs: Costs, texts: Sequence[RankedText]
+) -> AutoReplay | None:
+    """The steps of `auto` on the texts; None where their heads' probabilities are not on record."""
+    texts = [text for text in texts if len(text.rows)]
+    if not texts or any(text.probs is None for text in texts):
+        return None
+    steps = [step for text in texts for step in _steps(calibration, costs, text)]
+    tokens = sum(tokens for tokens, _, _ in steps)
+    return AutoReplay(
+        tokens_per_step=tokens / len(steps),
+        nodes=sum(nodes for _, nodes, _ in steps) / len(steps),
+        speedup=tokens / sum(cost for _, _, cost in steps),
+    )
+
+
+def _steps(
+    calibration: Calibration, costs: Costs, text: RankedText
+) -> list[tuple[int, int, float]]:
+    """Tokens, nodes and cost, in one-row passes, of every step on a text."""
+    context = nearest_length(calibration.auto_trees, text.before + len(text.rows) // 2)
+    tree = calibration.auto_trees[context]
+    curve = next(curve for curve in costs.curves if curve.context_length == context)
+    sizes: list[int] = []
+
+    def paths(at: int) -> set[RankPath]:
+        chosen = kept(by_likelihood(text.probs[at]), tree)
+        sizes.append(len(chosen))
+        return set(chosen)
+
+    tokens = steps_through(text.rows, paths)
+    rest = costs.overhead(text.rows.shape[1])
+    return [(n, size, curve.at(size + 1) + rest) for n, size in zip(tokens, sizes, strict=True)]

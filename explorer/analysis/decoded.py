@@ -1,0 +1,69 @@
+"""Texts decoded to be measured on: what the heads got right in them, and what steps took."""
+
+from __future__ import annotations
+
+import statistics
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from explorer.analysis.joint_counts import RankedText, ranked_text
+from explorer.config import DecodeSettings
+from explorer.errors import ExplorerError
+from explorer.tracing.events import TraceBuilder
+from explorer.tracing.schema import Step
+
+if TYPE_CHECKING:
+    from explorer import Explorer
+
+Progress = Callable[[str, float | None], None]
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """Greedy replies with heads: which predictions were right, and what the steps' parts took.
+
+    Times are medians over steps, in milliseconds: of the heads, and of draft, accept and commit
+    together.
+    """
+
+    texts: list[RankedText]
+    heads_ms: float
+    rest_ms: float
+
+
+def decode_texts(
+    explorer: Explorer,
+    prompts: Sequence[dict[str, str]],
+    settings: DecodeSettings,
+    tell: Progress,
+    cancel: threading.Event | None = None,
+) -> Decoded:
+    """Decode every prompt; cancelled, what was finished counts. Raises ExplorerError: too short."""
+    if not prompts:
+        raise ExplorerError("Calibrating needs at least one prompt.")
+    texts, steps = [], []
+    for number, record in enumerate(prompts):
+        tell(f"prompt {number + 1} of {len(prompts)}", 0.7 * number / len(prompts))
+        builder = TraceBuilder()
+        for event in explorer.decode(record["prompt"], settings, cancel=cancel):
+            builder.add(event)
+        if cancel is not None and cancel.is_set():
+            break
+        trace = builder.trace()
+        texts.append(ranked_text(trace))
+        steps.extend(step for step in trace.steps if step.base_top)
+    if not steps or not any(len(text.rows) for text in texts):
+        raise ExplorerError(
+            "The replies are too short to calibrate on: give more prompts, or more new tokens."
+        )
+    return Decoded(
+        texts=texts,
+        heads_ms=statistics.median(step.timings.heads for step in steps),
+        rest_ms=statistics.median(map(_rest, steps)),
+    )
+
+
+def _rest(step: Step) -> float:
+    return step.timings.draft + step.timings.accept + step.timings.commit
