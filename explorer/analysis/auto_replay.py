@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from explorer.analysis.calibration_file import Calibration
 from explorer.analysis.joint_counts import RankedText, steps_through
 from explorer.analysis.tree_choice import Costs
@@ -20,10 +22,15 @@ from explorer.decoding.tree import RankPath, nearest_length
 
 @dataclass(frozen=True)
 class AutoReplay:
-    """Means over all steps. `speedup` is over plain decoding, at the measured costs."""
+    """Means over all steps.
+
+    `promised`: accepted drafts, as the heads see the chances of the nodes; tokens_per_step − 1 came
+    true. `speedup` is over plain decoding, at the measured costs.
+    """
 
     tokens_per_step: float
     nodes: float
+    promised: float
     speedup: float
 
 
@@ -35,28 +42,31 @@ def replay_auto(
     if not texts or any(text.probs is None for text in texts):
         return None
     steps = [step for text in texts for step in _steps(calibration, costs, text)]
-    tokens = sum(tokens for tokens, _, _ in steps)
+    tokens, nodes, promised, cost = np.sum(steps, axis=0)
     return AutoReplay(
         tokens_per_step=tokens / len(steps),
-        nodes=sum(nodes for _, nodes, _ in steps) / len(steps),
-        speedup=tokens / sum(cost for _, _, cost in steps),
+        nodes=nodes / len(steps),
+        promised=promised / len(steps),
+        speedup=tokens / cost,
     )
 
 
 def _steps(
     calibration: Calibration, costs: Costs, text: RankedText
-) -> list[tuple[int, int, float]]:
-    """Tokens, nodes and cost, in one-row passes, of every step on a text."""
+) -> list[tuple[int, int, float, float]]:
+    """Tokens, nodes, promised drafts, and cost in one-row passes, of every step on a text."""
     context = nearest_length(calibration.auto_trees, text.before + len(text.rows) // 2)
     tree = calibration.auto_trees[context]
     curve = next(curve for curve in costs.curves if curve.context_length == context)
-    sizes: list[int] = []
+    rest = costs.overhead(text.rows.shape[1])
+    trees: list[tuple[int, float, float]] = []
 
     def paths(at: int) -> set[RankPath]:
-        chosen = kept(by_likelihood(text.probs[at]), tree)
-        sizes.append(len(chosen))
-        return set(chosen)
+        guesses = ((joint, (joint, path)) for joint, path in by_likelihood(text.probs[at]))
+        chosen = kept(guesses, tree)
+        promised = sum(joint for joint, _ in chosen)
+        trees.append((len(chosen), promised, curve.at(len(chosen) + 1) + rest))
+        return {path for _, path in chosen}
 
     tokens = steps_through(text.rows, paths)
-    rest = costs.overhead(text.rows.shape[1])
-    return [(n, size, curve.at(size + 1) + rest) for n, size in zip(tokens, sizes, strict=True)]
+    return [(n, *told) for n, told in zip(tokens, trees, strict=True)]

@@ -163,7 +163,7 @@ def _by_texts(key: Key, costs: Costs, texts: Sequence[RankedText], basis: Basis)
 def _with_auto(calibration: Calibration, costs: Costs, texts: Sequence[RankedText]) -> Calibration:
     """The same, with what `auto` is expected to make of the texts."""
     found = replay_auto(calibration, costs, texts)
-    told = {f"auto_{name}": value for name, value in vars(found).items()} if found else {}
+    told = {f"auto_{name}": float(value) for name, value in vars(found).items()} if found else {}
     return calibration.model_copy(update=told)
 
 

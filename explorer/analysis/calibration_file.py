@@ -99,6 +99,7 @@ class Calibration(Schema):
     by_context: list[ContextTree] = Field(default_factory=list)
     auto_tokens_per_step: float | None = None
     auto_nodes: float | None = None
+    auto_promised: float | None = None
     auto_speedup: float | None = None
 
     @property

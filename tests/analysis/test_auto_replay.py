@@ -32,6 +32,7 @@ def test_it_drafts_where_the_heads_are_sure():
     # From a sure position on: 3 tokens with two nodes; then the last unsure one, with none.
     assert found.tokens_per_step == 2
     assert found.nodes == 1
+    assert found.promised == pytest.approx((0.9 + 0.81) / 2)  # of two steps; one came true
     assert found.speedup == pytest.approx(4 / ((1.4 + 0.1) + (1 + 0.1)))
 
 
