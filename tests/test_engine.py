@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from explorer.config import decode_settings
+from explorer.decoding.dynamic import TRUST
 from explorer.decoding.tree import ROOT_ONLY, DynamicTree, Prices, chain
 from explorer.engine import HeadSet
 from explorer.errors import ExplorerError
@@ -68,7 +69,7 @@ def test_the_trace_tells_what_the_nodes_of_a_step_cost():
     steps = explorer.run("some words", max_new_tokens=40).steps
     judged = [step for step in steps if step.base_top]
     assert [step.price for step in judged] == [0.02 * (len(step.token_ids) - 1) for step in judged]
-    assert all(sum(step.joint_probs[1:]) >= step.price for step in judged)
+    assert all(TRUST * sum(step.joint_probs[1:]) >= step.price for step in judged)
     assert any(step.price for step in judged)
     fixed = explorer.run("some words", max_new_tokens=40, tree="chain:2")
     assert {step.price for step in fixed.steps} == {None}

@@ -2,8 +2,8 @@
 
 Decoding that writes S tokens in the time of a one-row pass would write S·(C(n+1) − C(n)) in the
 time that one more row adds to a pass over n rows. So a node is worth verifying if the chance that
-it is accepted is higher: the break-even of literature's speculative decoding (Leviathan et al.
-2023, arXiv 2211.17192, section 3.3), asked of each node in each step.
+it is accepted is higher: break-even (Leviathan et al. 2023, arXiv 2211.17192, section 3.3), asked
+of each node in each step.
 """
 
 from __future__ import annotations
@@ -11,9 +11,6 @@ from __future__ import annotations
 from explorer.analysis.cost_curve import CostCurve
 from explorer.decoding.tree import Prices
 
-# Of text that they were not trained on, heads believe a little more than comes true: on foreign
-# prompts about this share of it (docs/heads.md).
-TRUST = 0.85
 MOST_NODES = 64
 
 
@@ -23,7 +20,7 @@ def node_prices(curve: CostCurve, speedup: float, head_ms: float = 0.0) -> Price
     `speedup` is S, what the best fixed tree is expected to reach; where that loses, plain
     decoding's 1 takes its place. `head_ms`: one head more, where heads draft one after the other.
     """
-    worth = max(speedup, 1.0) / TRUST
+    worth = max(speedup, 1.0)
     nodes = min(MOST_NODES, max(1, curve.rows[-1] - 1))
     return Prices(
         rows=tuple(worth * (curve.at(k + 1) - 1.0) for k in range(nodes + 1)),

@@ -28,6 +28,7 @@ from explorer.models.heads import MedusaHeads
 from explorer.models.hydra import HydraHeads
 
 BEAM = 8  # nodes of a depth that Hydra heads go on from
+TRUST = 0.85  # of what heads promise comes true on text unlike their training's (docs/heads.md)
 CHILD = 0.5  # of its parent's chance is what a node's likeliest child has, about
 Node = TypeVar("Node")
 
@@ -53,13 +54,13 @@ def kept(guesses: Iterable[tuple[float, Node]], tree: DynamicTree) -> list[Node]
     guesses = islice(guesses, tree.nodes)
     if tree.prices is None:
         return [node for _, node in guesses]
-    offered = list(takewhile(lambda guess: guess[0] > tree.prices.least, guesses))
+    offered = list(takewhile(lambda guess: TRUST * guess[0] > tree.prices.least, guesses))
     return [node for _, node in offered[: worthwhile([joint for joint, _ in offered], tree.prices)]]
 
 
 def worthwhile(joints: Sequence[float], prices: Prices) -> int:
-    """How many nodes to verify, likeliest first: where Σ joints exceeds the price by most."""
-    chances = accumulate(joints, initial=0.0)
+    """How many nodes to verify, likeliest first: where their chances exceed their price by most."""
+    chances = accumulate((TRUST * joint for joint in joints), initial=0.0)
     gains = [chance - price for chance, price in zip(chances, prices.rows, strict=False)]
     return gains.index(max(gains))
 
@@ -107,7 +108,7 @@ class DynamicHydraDrafter:
         self.heads = heads
         self.tree = tree
         prices = tree.prices
-        self.hopeless = (prices.least + prices.depth) / CHILD if prices else 0.0
+        self.hopeless = (prices.least + prices.depth) / (TRUST * CHILD) if prices else 0.0
 
     def draft(self, context: Context, clock: Stopwatch) -> Draft:
         """This step's tree, no deeper than the text may grow."""

@@ -11,7 +11,6 @@ from explorer.analysis import calibration_file as files
 from explorer.analysis.calibration_file import Key
 from explorer.analysis.cost_curve import CostCurve
 from explorer.analysis.joint_counts import RankedText, count_paths, rows_near
-from explorer.analysis.prices import TRUST
 from explorer.analysis.rank_table import RankTable, save_rank_table
 from explorer.analysis.tree_choice import Costs, choose, with_context_trees
 from explorer.analysis.tree_search import greedy_order, product_success
@@ -360,7 +359,7 @@ def test_auto_trees_price_their_nodes_by_context():
     assert list(trees) == [128, 512, 2048]
     for tree, best, slope in zip(trees.values(), found.by_context, (0.05, 0.3, 3.0), strict=True):
         assert tree.nodes == 15  # as many as C(n) was measured for
-        worth = best.expected_speedup / TRUST
+        worth = best.expected_speedup
         assert tree.prices.rows == pytest.approx([worth * slope * k for k in range(16)])
         assert tree.prices.depth == 0
     assert found.by_context[2].expected_speedup == 1  # where nothing pays, plain decoding's rate
@@ -371,6 +370,6 @@ def test_a_hydra_head_has_its_price():
     found = with_context_trees(
         costs, lambda costs, context: choose(KEY, ORDER, costs, ACCURACY, basis="guess")
     )
-    worth = found.by_context[0].expected_speedup / TRUST
+    worth = found.by_context[0].expected_speedup
     heads = len(ACCURACY)
     assert found.auto_trees[128].prices.depth == pytest.approx(worth * 4.0 / heads / 20.0)
