@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from explorer.commands.prompts import read_prompts
+
 TOOLS = Path(__file__).parents[1] / "tools"
 COUNT = 1500
 
@@ -124,3 +126,10 @@ def test_grammar_reckons_and_repeats(tool):
     grammar = tool.Grammar({"pet": ["owl", "cat"]}, First)
     template = r"A(n) {pet}, {pet#2}, {pet}: {=x*3-1} {!x:4-9}{?a|b}\n⟨{x}⟩"
     assert grammar.fill(template) == "An owl, cat, owl: 11 a\n{4}"
+
+
+@pytest.mark.parametrize("name", ["openings.jsonl", "openings_articles.jsonl"])
+def test_openings_can_be_given_to_train_data(name):
+    openings = [record["prompt"] for record in read_prompts(TOOLS / "training_prompts" / name)]
+    assert len(openings) >= 60
+    assert all(opening == opening.rstrip() for opening in openings)  # words follow with a space
