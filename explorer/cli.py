@@ -25,7 +25,7 @@ COMMANDS = {
     "race": "time Medusa and plain decoding against each other, interleaved and fair",
     "bench": "the race over many prompts, the cost curve, and whether speculation pays here",
     "audit": "check that speculative decoding gives what plain decoding gives",
-    "calibrate": "measure this machine and the heads, and find the best tree",
+    "calibrate": "measure this machine and the heads: what auto goes by, and the best fixed tree",
     "perplexity": "show what acceptance rules do to the text: its perplexity by temperature",
     "replay": "count what other trees would have done on recorded runs",
     "train": "train heads, a tuned model with its heads, or a draft model",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from explorer.errors import ExplorerError
 
@@ -31,7 +31,9 @@ class DecodeSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     method: str = "medusa"
-    tree: str = Field("auto", max_length=MAX_TREE_CHARACTERS)
+    tree: Annotated[
+        str, StringConstraints(strip_whitespace=True, max_length=MAX_TREE_CHARACTERS)
+    ] = "auto"
     acceptance: Acceptance = "auto"
     temperature: float = Field(0.0, ge=0.0, le=100.0, allow_inf_nan=False)
     top_p: float = Field(1.0, gt=0.0, le=1.0)
@@ -46,7 +48,8 @@ class DecodeSettings(BaseModel):
     candidates: Candidates = Field(
         "top",
         description="a head's best guesses, or guesses drawn from its distribution, which are "
-        "judged by rejection sampling (needs a temperature above 0)",
+        "judged by rejection sampling (needs a temperature above 0; the tree auto is then the "
+        "fixed one)",
     )
     draft_tokens: int = Field(
         3, ge=1, le=32, description="K: tokens that the draft model writes ahead in a step"

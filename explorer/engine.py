@@ -15,6 +15,7 @@ from explorer.decoding.race import interleave
 from explorer.decoding.recording import Recorder
 from explorer.decoding.registry import PLAIN, Kit, find_method
 from explorer.decoding.tree import (
+    MEASURED_TREES,
     ROOT_ONLY,
     DynamicTree,
     Tree,
@@ -94,14 +95,15 @@ class Explorer(LooksInside):
 
         Raises ExplorerError if it does not fit the heads.
         """
-        chosen = self.heads_for(settings)
+        method, chosen = find_method(settings.method, self.heads), self.heads_for(settings)
         if chosen is None:
             return ROOT_ONLY
         context = prompt_tokens + settings.max_new_tokens // 2
         # Candidates that are drawn have to be drawn for places that are known before.
-        if settings.tree == "auto" and settings.candidates != "drawn":
+        drawn = settings.candidates == "drawn" and "candidates" in method.parameters
+        if settings.tree == "auto" and not drawn:
             return chosen.auto_tree(context)
-        if settings.tree in ("auto", "fixed"):
+        if settings.tree in MEASURED_TREES:
             return chosen.fixed_tree(context)
         tree = parse_tree(settings.tree)
         require_fit(tree, chosen.heads.config.num_heads, chosen.heads.config.output_size)

@@ -42,6 +42,19 @@ def test_drawn_candidates_have_a_fixed_tree(explorer):
     assert tree_for(explorer, tree="fixed", **drawn) is FIXED[100]
 
 
+def test_only_medusa_draws_candidates():
+    explorer = tiny_explorer(architecture="hydra")
+    heads = explorer.heads["hydra"].heads
+    explorer.heads["hydra"] = HeadSet(heads, "tiny", AUTO, FIXED)
+    drawn = {"method": "hydra", "candidates": "drawn", "temperature": 1.0}
+    assert tree_for(explorer, **drawn) is AUTO[100]
+
+
+def test_spaces_around_a_tree_do_not_matter(explorer):
+    assert tree_for(explorer, tree=" auto ") is AUTO[100]
+    assert tree_for(explorer, tree="fixed ") is FIXED[100]
+
+
 def test_methods_without_heads_have_no_tree(explorer):
     assert tree_for(explorer, method="plain") is ROOT_ONLY
     assert tree_for(explorer, method="plain", tree="fixed") is ROOT_ONLY
@@ -50,7 +63,7 @@ def test_methods_without_heads_have_no_tree(explorer):
 def test_other_trees_are_as_they_are_written(explorer):
     assert tree_for(explorer, tree="chain:2") == chain(2)
     assert tree_for(explorer, tree="dynamic:7") == DynamicTree(7)
-    with pytest.raises(ExplorerError, match="write auto, fixed, chain:3"):
+    with pytest.raises(ExplorerError, match="write auto, fixed, root, chain:3"):
         tree_for(explorer, tree="best")
 
 

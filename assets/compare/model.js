@@ -46,9 +46,11 @@ export class Comparison {
       return this.changed("status");
     }
     if (message.batches) return this.#measured(message);
+    const { phase, share, left, text } = message;
+    const status = { phase, share, left, text };
     if (message.run !== this.run) {
-      if (wasRefused(message)) {
-        Object.assign(this, { phase: "failed", text: message.text });
+      if (isUnbegun(message)) {
+        Object.assign(this, status);
         return this.changed("status"); // what was measured before stays on view
       }
       this.#begin(message.run);
@@ -58,8 +60,7 @@ export class Comparison {
     const fresh = events.slice(Math.max(0, this.#next - first));
     fresh.forEach((event) => this.#take(event));
     this.#next = Math.max(this.#next, first + events.length);
-    const { phase, share, left } = message;
-    Object.assign(this, { phase, share, left, text: message.text });
+    Object.assign(this, status);
     this.changed(fresh.length ? "events" : "status");
   }
 
@@ -83,7 +84,7 @@ export class Comparison {
   }
 }
 
-/** A run that had begun has told of its prompts. */
-const wasRefused = ({ phase, first, events }) => phase === "failed" && first === 0 && events.length === 0;
+/** A run that waits, or was refused, has told nothing yet. */
+const isUnbegun = ({ first, events }) => first === 0 && events.length === 0;
 
 export const going = ({ phase }) => phase === "waiting" || phase === "running";

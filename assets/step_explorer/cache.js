@@ -1,7 +1,7 @@
 // The KV cache: a step writes n rows, the accepted ones slide into place, the rest vanish.
 
 import { Marked, rowOf, s } from "./dom.js";
-import { count } from "./numbers.js";
+import { count, plural } from "./numbers.js";
 import { Picture } from "./picture.js";
 import { LAST_STAGE } from "./store.js";
 import { SIGNS } from "./verdicts.js";
@@ -93,5 +93,5 @@ function spoken(view) {
   const { rows, step } = view;
   const vanished = rows - step.emitted.length;
   if (!wrote(view)) return "no pass, nothing written";
-  return `${count(rows)} rows written, ${count(step.emitted.length)} kept, ${count(vanished)} vanish`;
+  return `${plural(rows, "row")} written, ${count(step.emitted.length)} kept, ${count(vanished)} vanish`;
 }

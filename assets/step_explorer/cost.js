@@ -27,7 +27,8 @@ function costs(trace, { step }) {
   if (plain) bars.push(bar("plain step", [["plain", plain]], plain, longest));
   const listed = h("p", { class: "sx-parts" }, ...parts.map(([name, value]) =>
     h("span", {}, h("i", { class: `sx-part is-${name}` }), `${name} ${milliseconds(value)}`)), h("span", {}, "ms"));
-  return [...bars, listed, plain ? pays(trace, step) : null, worth(step)];
+  const drafted = (step.price ?? null) === null || step.token_ids.length > 1;
+  return [...bars, listed, plain && drafted ? pays(trace, step) : null, worth(step)];
 }
 
 /** Tokens per step that this tree needs here, as a line over what the run makes and this step. */

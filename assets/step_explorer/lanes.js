@@ -7,11 +7,11 @@ import { plural, probability, rate, ratio } from "./numbers.js";
 import { raceFigures } from "./stats.js";
 import { LAST_STAGE } from "./store.js";
 import { Assembler, readable } from "./text.js";
+import { nameOf } from "./trace.js";
 
 const DEEPEST_LOOK = 4;
 const LONGEST = 2000; // characters of one token that are shown
 const MOST_BEFORE = 4096; // tokens of the continued reply that are shown
-const NAMES = { medusa: "Medusa", plain: "Plain again (no heads are loaded)" };
 
 export function lanesView(app) {
   const [medusa, plain] = [new Lane("medusa"), new Lane("plain")];
@@ -177,9 +177,9 @@ function origin(trace, at) {
 function heads(app, medusa, plain) {
   const { trace } = app;
   const figures = raceFigures(trace);
-  const method = trace.header?.settings.method ?? "medusa";
+  const lacking = trace.header?.settings.method === "plain" ? " (no heads are loaded)" : "";
   const perStep = figures.perStep === null ? "" : `${ratio(figures.perStep)} tokens per step`;
-  head(medusa.head, NAMES[method] ?? method, figures.medusa, perStep, trace.tokens.length);
+  head(medusa.head, nameOf(trace) + lacking, figures.medusa, perStep, trace.tokens.length);
   head(plain.head, "Plain", figures.plain, trace.plain.length ? "1 token per step" : "", trace.plain.length);
 }
 

@@ -4,6 +4,7 @@ import { h, replace, s } from "./dom.js";
 import { NONE, plural, ratio } from "./numbers.js";
 import { Picture } from "./picture.js";
 import { raceFigures } from "./stats.js";
+import { nameOf } from "./trace.js";
 
 const [SLOWER, FASTER] = [0.995, 1.005]; // between them, two digits would show 1.00
 const MARGIN = { left: 30, right: 8, top: 6, bottom: 16 };
@@ -23,7 +24,7 @@ export function raceView(app) {
     };
     const cursor = s("path", { class: "sx-race-cursor" });
     const names = {
-      medusa: s("text", { class: "sx-race-name is-medusa" }, "Medusa"),
+      medusa: s("text", { class: "sx-race-name is-medusa" }),
       plain: s("text", { class: "sx-race-name" }, "plain"),
     };
     svg.append(...axes(scale), lanes.plain, lanes.medusa, cursor, names.medusa, names.plain);
@@ -38,6 +39,7 @@ export function raceView(app) {
     const now = scaleOf(app, picture.size);
     if (now.seconds !== scale.seconds || now.tokens !== scale.tokens) return picture.redraw();
     const { clock, tokensBy, plainClock } = app.trace;
+    names.medusa.textContent = nameOf(app.trace);
     lanes.medusa.setAttribute("d", stepped(scale, clock, (i) => tokensBy[i]));
     lanes.plain.setAttribute("d", stepped(scale, plainClock, (i) => i + 1));
     nameAt(names.medusa, scale, clock.at(-1), tokensBy.at(-1), -4);

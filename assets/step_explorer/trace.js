@@ -195,3 +195,14 @@ function shapeOf(paths) {
   });
   return shape;
 }
+
+const NAMES = {
+  medusa: "Medusa", hydra: "Hydra", plain: "Plain again",
+  "draft-model": "Draft model", lookahead: "Lookahead", "prompt-lookup": "Prompt lookup",
+};
+
+/** What the lane that races plain decoding is called. */
+export function nameOf({ header }) {
+  const method = header?.settings.method ?? "medusa";
+  return NAMES[method] ?? method;
+}

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import torch
 from pydantic import BaseModel as Schema
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field
 
 from explorer.analysis.cost_curve import CostCurve, mean_cost
 from explorer.analysis.prices import node_prices
@@ -60,7 +60,7 @@ class Key(Schema):
 class ContextTree(Schema):
     """The best tree at one context length; without nodes where no tree pays there."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     context_length: int = Field(ge=0)
     tree: list[Annotated[list[int], Field(min_length=1)]] = Field(max_length=MAX_NODES)
@@ -79,7 +79,7 @@ class Calibration(Schema):
     (analysis/auto_replay.py).
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     format_version: Literal[3] = 3
     created: str
@@ -231,8 +231,11 @@ def load_calibration(key: Key, folders: Sequence[Path] = ()) -> Calibration | No
                 continue
             calibration = Calibration.model_validate(json.loads(path.read_bytes()))
             calibration.candidate_tree  # noqa: B018 - a tree that is none is damage, too
-        except (OSError, ValueError, RecursionError, ValidationError, ExplorerError):
+            usable = calibration.auto_trees and calibration.fixed_trees
+        except (
+            OSError, ValueError, LookupError, ArithmeticError, RecursionError, ExplorerError,
+        ):  # fmt: skip
             continue
-        if calibration.key == key:
+        if usable and calibration.key == key:
             return calibration
     return None

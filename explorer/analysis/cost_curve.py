@@ -10,7 +10,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import torch
@@ -34,14 +34,14 @@ class CostCurve(Schema):
     that of the one-row passes right before and after.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     context_length: int = Field(ge=0, description="tokens in the KV cache during the passes")
     rounds: int = Field(ge=1)
     one_row_ms: float = Field(gt=0)
     rows: list[int] = Field(min_length=1)
     milliseconds: list[float]
-    ratios: list[float]
+    ratios: list[Annotated[float, Field(gt=0)]]
 
     @model_validator(mode="after")
     def _columns_agree(self) -> CostCurve:

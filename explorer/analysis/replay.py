@@ -33,6 +33,7 @@ from explorer.analysis.tree_search import greedy_order
 from explorer.decoding.dynamic import likeliest_paths
 from explorer.decoding.tree import (
     MAX_NODES,
+    MEASURED_TREES,
     DynamicTree,
     RankPath,
     parse_tree,
@@ -152,6 +153,11 @@ def _trees(
             for text in texts
         }
         return nodes, lambda text: lambda at: chosen[text.name]
+    if name in MEASURED_TREES:
+        raise ExplorerError(
+            f"A trace does not tell what rows cost, so '{name}' cannot be replayed: write best:8 "
+            "for the best fixed tree, or dynamic:8."
+        )
     tree = parse_tree(name)
     require_fit(tree, heads, TOP_HEADS)
     if not isinstance(tree, DynamicTree):

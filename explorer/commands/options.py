@@ -167,7 +167,17 @@ def given_parameters(args: argparse.Namespace) -> dict[str, object]:
 def settings_from(args: argparse.Namespace, **values: object) -> DecodeSettings:
     """The settings given on the command line, over their defaults. Raises ExplorerError."""
     given = {name: getattr(args, name, None) for name in DecodeSettings.model_fields}
-    return decode_settings(**{k: v for k, v in (given | values).items() if v is not None})
+    settings = decode_settings(**{k: v for k, v in (given | values).items() if v is not None})
+    _require_tree(settings.tree)
+    return settings
+
+
+def _require_tree(name: str) -> None:
+    """Raise ExplorerError for a tree that is none, before the model is loaded."""
+    from explorer.decoding.tree import MEASURED_TREES, parse_tree
+
+    if name not in MEASURED_TREES:
+        parse_tree(name)
 
 
 def prompt_from(text: str) -> str:

@@ -16,6 +16,7 @@ from explorer.commands.options import (
 )
 from explorer.decoding.registry import METHODS
 from explorer.errors import ExplorerError
+from explorer.figures.numbers import plural
 from explorer.tracing.events import Event, TraceBuilder
 from explorer.tracing.files import read_trace, write_trace
 from explorer.tracing.schema import Trace
@@ -73,7 +74,7 @@ def render(result: dict[str, Any]) -> str:
     if not result["new_tokens"]:
         return "No token was decoded."
     line = (
-        f"\n{result['new_tokens']} tokens in {result['steps']} steps and "
+        f"\n{result['new_tokens']} tokens in {plural(result['steps'], 'step')} and "
         f"{number(result['seconds'])} s: {number(result['tokens_per_second'], 1)} tokens/s, "
         f"{number(result['tokens_per_step'])} tokens per step ({result['method']}, "
         f"{result['backend']} on {result['device']})"

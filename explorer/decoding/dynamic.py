@@ -54,7 +54,9 @@ def kept(guesses: Iterable[tuple[float, Node]], tree: DynamicTree) -> list[Node]
     guesses = islice(guesses, tree.nodes)
     if tree.prices is None:
         return [node for _, node in guesses]
-    offered = list(takewhile(lambda guess: TRUST * guess[0] > tree.prices.least, guesses))
+    # Where the next one is not worth the least price, those behind it are not, either.
+    pairs = zip(guesses, tree.prices.least, strict=False)
+    offered = [guess for guess, _ in takewhile(lambda pair: TRUST * pair[0][0] > pair[1], pairs)]
     return [node for _, node in offered[: worthwhile([joint for joint, _ in offered], tree.prices)]]
 
 
@@ -108,7 +110,7 @@ class DynamicHydraDrafter:
         self.heads = heads
         self.tree = tree
         prices = tree.prices
-        self.hopeless = (prices.least + prices.depth) / (TRUST * CHILD) if prices else 0.0
+        self.hopeless = (prices.least[0] + prices.depth) / (TRUST * CHILD) if prices else 0.0
 
     def draft(self, context: Context, clock: Stopwatch) -> Draft:
         """This step's tree, no deeper than the text may grow."""

@@ -91,7 +91,9 @@ def _medusa(kit: Kit, settings: DecodeSettings) -> Drafter:
         from explorer.decoding.drawn import DrawnMedusaDrafter
 
         if isinstance(kit.tree, DynamicTree):
-            raise ExplorerError("Drawn candidates need a fixed tree: choose auto or a named shape.")
+            raise ExplorerError(
+                "Drawn candidates need a fixed tree: choose fixed or a named shape."
+            )
         return DrawnMedusaDrafter(kit.heads, kit.tree, settings, kit.model.context_length)
     if isinstance(kit.tree, DynamicTree):
         from explorer.decoding.dynamic import DynamicMedusaDrafter

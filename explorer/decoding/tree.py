@@ -19,6 +19,7 @@ import torch
 from explorer.errors import ExplorerError
 
 MAX_NODES = 512
+MEASURED_TREES = ("auto", "fixed")  # names whose trees a calibration knows, and nobody else
 RankPath = tuple[int, ...]
 
 
@@ -93,10 +94,13 @@ class Prices:
     depth: float = 0.0
 
     @cached_property
-    def least(self) -> float:
-        """The least that a node costs on average, whichever nodes are there already."""
-        ends = itertools.combinations(range(len(self.rows)), 2)
-        return min((self.rows[b] - self.rows[a]) / (b - a) for a, b in ends)
+    def least(self) -> tuple[float, ...]:
+        """least[k]: behind k nodes, the least that further ones cost each, however many."""
+        count = len(self.rows)
+        return tuple(
+            min((self.rows[b] - self.rows[k]) / (b - k) for b in range(k + 1, count))
+            for k in range(count - 1)
+        )
 
 
 @dataclass(frozen=True)
@@ -217,7 +221,8 @@ def parse_tree(text: str) -> Tree | DynamicTree:
 
 
 HOW_TO_WRITE = (
-    "write auto, fixed, chain:3, cartesian:3,2,1, dynamic:8 or rank paths like [[0], [1], [0, 0]]"
+    "write auto, fixed, root, chain:3, cartesian:3,2,1, dynamic:8 or rank paths like "
+    "[[0], [1], [0, 0]]"
 )
 
 

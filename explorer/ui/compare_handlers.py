@@ -54,8 +54,6 @@ class CompareHandlers:
             yield self._told(session)
             return
         self._sessions[session.key] = session
-        if not request.batches:
-            session.packed.append(["prompts", request.prompts])
         session.phase, session.ticket = "waiting", self.engine.enter()
         if last is not None:
             last.give_way(session)
@@ -122,6 +120,8 @@ class CompareHandlers:
         try:
             yield self._told(session)
             while (told := turns.advance(TURN)) is not None:
+                if not session.packed:  # it was not refused
+                    session.packed.append(["prompts", request.prompts])
                 for turn in told:
                     session.add(turn)
                 yield self._told(session)

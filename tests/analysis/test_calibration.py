@@ -32,6 +32,14 @@ def own_cache(tmp_path, monkeypatch):
     return tmp_path / "cache"
 
 
+CONTEXT_TREE = {
+    "context_length": 128,
+    "tree": [[0]],
+    "expected_tokens_per_step": 1.5,
+    "expected_speedup": 1.2,
+}
+
+
 def curve(slope, context=128, one_row_ms=20.0):
     rows = [1, 2, 4, 8, 16]
     ratios = [1 + slope * (n - 1) for n in rows]
@@ -165,7 +173,7 @@ def test_the_tree_is_made_for_the_positions_that_its_steps_start_from(monkeypatc
 
 
 def test_file_round_trip(own_cache):
-    found = make()
+    found = at_each_context(curve(0.05))
     path = files.save_calibration(found)
     assert path.parent == own_cache / "calibration"
     assert files.load_calibration(KEY) == found
@@ -175,14 +183,14 @@ def test_file_round_trip(own_cache):
 
 @pytest.mark.parametrize("field", ["model", "heads", "backend", "device"])
 def test_another_model_or_machine_has_another_file(field):
-    files.save_calibration(make())
+    files.save_calibration(at_each_context(curve(0.05)))
     other = KEY.model_copy(update={field: "other"})
     assert other.file_name != KEY.file_name
     assert files.load_calibration(other) is None
 
 
 def test_a_file_under_a_wrong_name_is_not_believed():
-    path = files.save_calibration(make())
+    path = files.save_calibration(at_each_context(curve(0.05)))
     other = KEY.model_copy(update={"backend": "nf4"})
     path.rename(path.with_name(other.file_name))
     assert files.load_calibration(other) is None
@@ -190,20 +198,20 @@ def test_a_file_under_a_wrong_name_is_not_believed():
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"format_version": 2}', "[" * 100_000])
 def test_a_damaged_file_counts_as_none(damage):
-    path = files.save_calibration(make())
+    path = files.save_calibration(at_each_context(curve(0.05)))
     path.write_text(damage)
     assert files.load_calibration(KEY) is None
 
 
 def test_a_file_with_a_broken_tree_counts_as_none():
-    path = files.save_calibration(make())
+    path = files.save_calibration(at_each_context(curve(0.05)))
     content = json.loads(path.read_text()) | {"tree": [[0, 0]]}
     path.write_text(json.dumps(content))
     assert files.load_calibration(KEY) is None
 
 
 def test_a_folder_that_ships_with_the_heads_is_looked_at_too(tmp_path):
-    files.save_calibration(make(), tmp_path / "heads")
+    files.save_calibration(at_each_context(curve(0.05)), tmp_path / "heads")
     assert files.load_calibration(KEY) is None
     assert files.load_calibration(KEY, [tmp_path / "heads"]) is not None
 
@@ -351,6 +359,27 @@ def test_no_heads_no_calibration(model):
     bare.model, bare.heads = model, {}
     with pytest.raises(ExplorerError, match="needs Medusa heads"):
         cal.calibrate(bare, [{"prompt": "x"}])
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"by_context": []},
+        {"by_context": [{**CONTEXT_TREE, "context_length": 77}]},
+        {"by_context": [{**CONTEXT_TREE, "tree": [[0, 0]]}]},
+        {"by_context": [{**CONTEXT_TREE, "expected_speedup": float("nan")}]},
+        {"head_accuracy": [], "by_depth": True},
+        {"heads_ms": float("inf")},
+        {"cost_curve": [curve(0.1).model_dump() | {"ratios": [0.0] * 5}]},
+        {"cost_curve": [curve(0.1).model_dump() | {"ratios": [1, 1, 1, 1, float("nan")]}]},
+    ],
+)
+def test_what_cannot_be_decoded_with_is_measured_again(damage):
+    found = at_each_context(curve(0.1))
+    path = files.save_calibration(found)
+    assert files.load_calibration(KEY) == found
+    path.write_text(json.dumps(found.model_dump() | damage))
+    assert files.load_calibration(KEY) is None
 
 
 def test_auto_trees_price_their_nodes_by_context():

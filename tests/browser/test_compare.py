@@ -107,7 +107,8 @@ def test_prompts_from_a_file_and_a_refusal(scripted_url, compare, tmp_path):
     measured = page.row("medusa")
     page.ask(" ", methods=("medusa",)).wait_for("is-failed")
     assert page.row("medusa") == measured  # what was measured before stays on view
-    page.ask("refuse").wait_for("is-failed")
+    page.ask("refuse").wait_for("is-failed")  # by the model, after its turn had come
+    assert page.row("medusa") == measured
     assert "<img src=x" in page.status  # as text
     assert page.page.locator("img[src=x]").count() == 0
     page.ask("quick").done()

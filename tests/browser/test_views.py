@@ -298,3 +298,11 @@ def test_zoom_and_fit(steps, trace):
         steps.ask(height)
         <= steps.ask("document.querySelector('.sx-tree .sx-box').clientHeight") + 1
     )
+
+
+def test_the_lane_and_its_curve_are_called_by_the_method(alone, trace):
+    settings = trace.header.settings.model_copy(update={"method": "hydra"})
+    header = trace.header.model_copy(update={"settings": settings})
+    steps = alone().open(trace.model_copy(update={"header": header}))
+    assert steps.page.text_content(".sx-race-name.is-medusa") == "Hydra"
+    assert steps.text(".sx-medusa-head h2") == "Hydra"

@@ -89,7 +89,7 @@ def test_prompt_from_stdin(fake, capsys, monkeypatch):
         (["run", "x", "--max-new-tokens", "two"], "max-new-tokens"),
         (["run", "x", "--temperature", "nan"], "temperature"),
         (["run", "x", "--temperature", "1e-40"], "too low to sample"),
-        (["run", "x", "--tree", "chain:1" + " " * 30_000], "tree"),
+        (["run", "x", "--tree", "chain:1" + "0" * 30_000], "tree"),
         (["run", "x", "--acceptance", "best"], "acceptance"),
         (["run", "x", "--acceptance", "greedy", "--temperature", "1"], "Greedy"),
         (["run", "x", "--method", "magic"], "no method 'magic'"),

@@ -113,8 +113,9 @@ def test_no_other_number_of_nodes_gains_more(joints, each):
 
 
 def test_the_least_price_is_that_of_the_cheapest_stretch():
-    assert Prices((0.0, 0.3, 0.4, 0.45, 0.9)).least == pytest.approx(0.05)
-    assert Prices((0.0, 0.3)).least == pytest.approx(0.3)
+    # Behind one node, two more cost 0.15 together, which is less each than the first of them does.
+    assert Prices((0.0, 0.3, 0.4, 0.45, 0.9)).least == pytest.approx((0.15, 0.075, 0.05, 0.45))
+    assert Prices((0.0, 0.3)).least == pytest.approx((0.3,))
 
 
 @pytest.mark.parametrize("price", [0.0, 0.02, 0.05, 2.0])

@@ -154,7 +154,15 @@ def test_no_message_holds_a_tag():
     handlers = handlers_of()
     sent = list(begun(handlers, own=["<b>quick</b> differ"]))
     assert all("<" not in update[handlers.page.compare] for update in sent)
-    assert messages(handlers, sent)[0]["events"][0][1][0]["prompt"] == "<b>quick</b> differ"
+    events = [event for m in messages(handlers, sent) for event in m["events"]]
+    assert events[0][1][0]["prompt"] == "<b>quick</b> differ"
+
+
+def test_what_the_model_refuses_has_told_nothing():
+    handlers = handlers_of()
+    told = messages(handlers, begun(handlers, own=["refuse"]))
+    assert told[-1]["phase"] == "failed"
+    assert all(message["events"] == [] for message in told)
 
 
 def test_where_a_text_differs_is_told():
