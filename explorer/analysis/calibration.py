@@ -25,10 +25,10 @@ from explorer.analysis.calibration_file import (
 from explorer.analysis.cost_curve import WIDTHS, CostCurve, measure_cost_curve
 from explorer.analysis.decoded import Decoded, Progress, decode_texts
 from explorer.analysis.joint_counts import (
+    GrowingReplay,
     JointCounts,
     RankedText,
     count_paths,
-    replayed_tokens_per_step,
     rows_near,
     visited_rows,
 )
@@ -177,14 +177,15 @@ def _by_rows(key: Key, costs: Costs, texts: list[np.ndarray], basis: Basis) -> C
     joint = count_paths(texts, TOP_HEADS)
 
     def search(counts: JointCounts) -> Calibration:
+        order = greedy_order(counts.success, MOST_NODES, len(joint.accuracy), TOP_HEADS)
         return choose(
             key,
-            greedy_order(counts.success, MOST_NODES, len(joint.accuracy), TOP_HEADS),
+            order,
             costs,
             joint.accuracy,
             basis=basis,
             positions=joint.positions,
-            tokens_per_step=lambda paths: replayed_tokens_per_step(texts, paths),
+            tokens_per_step=GrowingReplay(texts, [s.path for s in order]).tokens_per_step,
         )
 
     found = [search(joint)]

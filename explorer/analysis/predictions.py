@@ -123,7 +123,7 @@ def predict(
     tokens = (
         float(np.mean([expected_tokens(alpha or 0.0, step.depth) for step in steps]))
         if chain
-        else 1.0 + expected_accepted(reached(acceptance))
+        else 1.0 + expected_accepted(reached(acceptance, len(steps)))
     )
     told = float(np.mean([step.emitted for step in steps]))
     measured = told / (draft + verify + rest)
@@ -178,9 +178,12 @@ def pooled(runs: Sequence[Sequence[DepthAcceptance]]) -> list[DepthAcceptance]:
     return [DepthAcceptance(d, a, r, acceptance_rate(a, r)) for d, (a, r) in sorted(totals.items())]
 
 
-def reached(acceptance: Sequence[DepthAcceptance]) -> list[float]:
-    """P(L ≥ m) for m = 1, 2, …: the product of the acceptance rates down to depth m."""
-    return np.cumprod([depth.rate or 0.0 for depth in acceptance]).tolist()
+def reached(acceptance: Sequence[DepthAcceptance], steps: int) -> list[float]:
+    """P(L ≥ m) for m = 1, 2, …: the share of all steps that accepted a node at depth m.
+
+    Not the product of the acceptance rates: it would take every step for as deep as the deepest.
+    """
+    return [depth.accepted / steps for depth in acceptance]
 
 
 def _alpha(acceptance: Sequence[DepthAcceptance]) -> float | None:

@@ -11,10 +11,9 @@ from explorer.analysis.calibration_file import Basis, Calibration, ContextTree, 
 from explorer.analysis.cost_curve import CostCurve, mean_cost
 from explorer.analysis.formulas import tree_tokens_per_step
 from explorer.analysis.tree_search import ScoredPath, TreeChoice, best_tree
-from explorer.decoding.tree import RankPath
 from explorer.errors import ExplorerError
 
-TokensPerStep = Callable[[Sequence[RankPath]], float]
+TokensPerStep = Callable[[int], float]  # by the number of nodes
 
 
 @dataclass(frozen=True)

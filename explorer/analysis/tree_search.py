@@ -77,16 +77,16 @@ def best_tree(
     order: Sequence[ScoredPath],
     cost: Callable[[int], float],
     overhead: Callable[[int], float],
-    tokens_per_step: Callable[[Sequence[RankPath]], float] | None = None,
+    tokens_per_step: Callable[[int], float] | None = None,
     max_nodes: int = MAX_NODES,
 ) -> TreeChoice | None:
     """Over all budgets, the greedy tree that maximises τ / (C(n) + (T_heads + T_rest)/T₁).
 
     `cost(n)` is C(n), n counting the root; `overhead(depth)` is (T_heads + T_rest)/T₁ for a tree of
     that depth, since some heads draft depth by depth. `tokens_per_step`
-    may give a better τ for a tree than 1 + Σ success, for instance a replay of recorded text. The
-    tree has at least one node: where every tree loses, it is the one that loses least. None if
-    `order` is empty. Of equal trees the smaller wins.
+    may give a better τ of the first so many nodes than 1 + Σ success, for instance a replay of
+    recorded text. The tree has at least one node: where every tree loses, it is the one that loses
+    least. None if `order` is empty. Of equal trees the smaller wins.
     """
     best: tuple[float, int, float] | None = None
     totals = itertools.accumulate(scored.success for scored in order)
@@ -95,7 +95,7 @@ def best_tree(
     for nodes, (total, depth) in enumerate(sizes, start=1):
         tau = 1.0 + total
         if tokens_per_step is not None:
-            tau = tokens_per_step([scored.path for scored in order[:nodes]])
+            tau = tokens_per_step(nodes)
         speedup = tree_speedup(tau, cost(nodes + 1), overhead(depth))
         if best is None or speedup > best[0]:
             best = (speedup, nodes, tau)

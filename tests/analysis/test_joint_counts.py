@@ -6,6 +6,7 @@ import pytest
 from explorer.analysis.formulas import tree_tokens_per_step
 from explorer.analysis.joint_counts import (
     MISS,
+    GrowingReplay,
     accepted_depth,
     count_paths,
     rank_rows,
@@ -147,3 +148,15 @@ def test_a_replay_takes_the_very_steps_that_decoding_with_that_tree_takes(
     assert len(steps) > 20
     assert steps[:-1] == true[: len(steps) - 1]
     assert replayed == "root" or max(steps) > 1
+
+
+def test_a_growing_replay_is_a_replay_of_every_size():
+    rng = np.random.default_rng(0)
+    texts = [rng.integers(-1, 3, (length, 3)).astype(np.int16) for length in (40, 1, 7)]
+    order = [(0,), (1,), (0, 0), (0, 1), (1, 2), (0, 0, 2), (2,), (1, 2, 0)]
+    growing = GrowingReplay(texts, order)
+    for nodes in range(len(order) + 1):
+        expected = replayed_tokens_per_step(texts, order[:nodes])
+        assert growing.tokens_per_step(nodes) == expected
+    assert growing.tokens_per_step(8) > growing.tokens_per_step(0) == 1
+    assert GrowingReplay([], order).tokens_per_step(3) == 1

@@ -112,9 +112,7 @@ def test_where_all_lose_the_least_loser_is_chosen_and_says_so():
 
 
 def test_a_replay_overrules_the_sum():
-    choice = best_tree(
-        ORDER, lambda n: 1.0, no_overhead, tokens_per_step=lambda paths: 5 - len(paths)
-    )
+    choice = best_tree(ORDER, lambda n: 1.0, no_overhead, tokens_per_step=lambda nodes: 5 - nodes)
     assert choice.expected_tokens_per_step == 4
     assert len(choice.tree.paths) == 1
 
