@@ -102,5 +102,5 @@ def best_tree(
     if best is None:
         return None
     speedup, nodes, tau = best
-    tree = make_tree([scored.path for scored in order[:nodes]], "auto")
+    tree = make_tree([scored.path for scored in order[:nodes]], "fixed")
     return TreeChoice(tree, expected_tokens_per_step=tau, expected_speedup=speedup)

@@ -102,7 +102,7 @@ def test_the_choice_over_budgets_is_the_best_of_all():
     ]
     assert choice.expected_speedup == pytest.approx(max(speedups))
     assert len(choice.tree.paths) == 1 + int(np.argmax(speedups))
-    assert choice.tree.name == "auto"
+    assert choice.tree.name == "fixed"
 
 
 def test_where_all_lose_the_least_loser_is_chosen_and_says_so():
