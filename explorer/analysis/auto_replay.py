@@ -8,7 +8,7 @@ on record.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from explorer.analysis.calibration_file import Calibration
 from explorer.analysis.joint_counts import RankedText, steps_through
 from explorer.analysis.tree_choice import Costs
 from explorer.decoding.dynamic import by_likelihood, kept
-from explorer.decoding.tree import RankPath, nearest_length
+from explorer.decoding.tree import DynamicTree, RankPath, nearest_length
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ def replay_auto(
     texts = [text for text in texts if len(text.rows)]
     if not texts or any(text.probs is None for text in texts):
         return None
-    steps = [step for text in texts for step in _steps(calibration, costs, text)]
+    trees = calibration.auto_trees
+    steps = [step for text in texts for step in _steps(trees, costs, text)]
     tokens, nodes, promised, cost = np.sum(steps, axis=0)
     return AutoReplay(
         tokens_per_step=tokens / len(steps),
@@ -52,21 +53,21 @@ def replay_auto(
 
 
 def _steps(
-    calibration: Calibration, costs: Costs, text: RankedText
+    trees: Mapping[int, DynamicTree], costs: Costs, text: RankedText
 ) -> list[tuple[int, int, float, float]]:
     """Tokens, nodes, promised drafts, and cost in one-row passes, of every step on a text."""
-    context = nearest_length(calibration.auto_trees, text.before + len(text.rows) // 2)
-    tree = calibration.auto_trees[context]
+    context = nearest_length(trees, text.before + len(text.rows) // 2)
+    tree = trees[context]
     curve = next(curve for curve in costs.curves if curve.context_length == context)
     rest = costs.overhead(text.rows.shape[1])
-    trees: list[tuple[int, float, float]] = []
+    chosen_trees: list[tuple[int, float, float]] = []
 
     def paths(at: int) -> set[RankPath]:
         guesses = ((joint, (joint, path)) for joint, path in by_likelihood(text.probs[at]))
         chosen = kept(guesses, tree)
         promised = sum(joint for joint, _ in chosen)
-        trees.append((len(chosen), promised, curve.at(len(chosen) + 1) + rest))
+        chosen_trees.append((len(chosen), promised, curve.at(len(chosen) + 1) + rest))
         return {path for _, path in chosen}
 
     tokens = steps_through(text.rows, paths)
-    return [(n, *told) for n, told in zip(tokens, trees, strict=True)]
+    return [(n, *told) for n, told in zip(tokens, chosen_trees, strict=True)]

@@ -160,16 +160,16 @@ def replayed_tokens_per_step(texts: Iterable[np.ndarray], paths: Iterable[RankPa
     Steps start where the last one failed, on harder tokens than the average, which joint counts
     over all positions do not see. 1.0 if there is nothing to replay.
     """
-    tree = set(map(tuple, paths))
-    steps = [tokens for text in texts for tokens in replayed_steps(text, tree)]
-    return sum(steps) / len(steps) if steps else 1.0
+    paths = list(paths)
+    return GrowingReplay(texts, paths).tokens_per_step(len(paths))
 
 
 class GrowingReplay:
     """`replayed_tokens_per_step` of every tree that grows node by node in a given order.
 
     Which node of the order each position's true path needs is looked up once, so that a tree of any
-    size is replayed in milliseconds. Parents come before their children in `order`.
+    size is replayed in milliseconds. Parents come before their children in `order`, where only its
+    beginning is asked for.
     """
 
     def __init__(self, texts: Iterable[np.ndarray], order: Sequence[RankPath]) -> None:

@@ -78,12 +78,12 @@ class _Recorded:
     """What a trace, which has a name, tells of its heads."""
 
     name: str
-    text: RankedText
+    ranked: RankedText
 
     @property
     def rows(self) -> np.ndarray:
         """[positions, heads]."""
-        return self.text.rows
+        return self.ranked.rows
 
 
 def replay(traces: Mapping[str, Trace], trees: Sequence[str]) -> ReplayReport:
@@ -168,7 +168,10 @@ def _trees(
             "Heads that see their path guess anew below every node, and a trace records that for "
             "the text alone: time dynamic trees of Hydra heads with `bench`."
         )
-    return tree.nodes, lambda text: lambda at: set(likeliest_paths(text.text.probs[at], tree.nodes))
+    return (
+        tree.nodes,
+        lambda text: lambda at: set(likeliest_paths(text.ranked.probs[at], tree.nodes)),
+    )
 
 
 def _number_of_nodes(name: str) -> int:
