@@ -89,6 +89,7 @@ class Steps:
 
     def lane(self, name: str) -> str:
         """A lane's text, without the end mark."""
+        self.ask("null")
         return self.page.evaluate(
             "s => { const lane = document.querySelector(s).cloneNode(true);"
             " lane.querySelectorAll('.sx-eos').forEach(end => end.remove());"
