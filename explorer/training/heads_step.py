@@ -10,7 +10,7 @@ from torch import Tensor
 
 from explorer.errors import ExplorerError
 from explorer.models.heads import MedusaHeads
-from explorer.models.hydra import HydraHeads, new_heads
+from explorer.models.hydra import HydraHeads, copy_heads
 from explorer.training.evaluate import following
 from explorer.training.fitting import FitOptions
 from explorer.training.loss import sparse_cross_entropy
@@ -49,13 +49,9 @@ def heads_loss(
 
 def as_stored(heads: MedusaHeads, dtype: torch.dtype) -> MedusaHeads:
     """A copy of the heads as a checkpoint will give them back."""
-    stored = new_heads(heads.config.model_copy()).to(heads.block_weight.device)
-    if heads.config.kind == "shared":
-        stored.use_lm_head(heads.projection)
-    stored.load_state_dict(heads.state_dict())
-    stored = stored.to(dtype).eval().requires_grad_(False)
+    stored = copy_heads(heads).to(dtype).eval().requires_grad_(False)
     if isinstance(stored, HydraHeads):
-        stored.use_embeddings(heads.embeddings)
+        stored.use_embeddings(heads.embeddings)  # as they are, not in `dtype`
     return stored
 
 

@@ -18,7 +18,7 @@ from torch import Tensor
 from explorer.errors import ExplorerError
 from explorer.models.checkpoints import load_heads
 from explorer.models.heads import HeadsConfig, MedusaHeads
-from explorer.models.hydra import ARCHITECTURES, HydraHeads, new_heads
+from explorer.models.hydra import ARCHITECTURES, HydraHeads, copy_heads, new_heads
 from explorer.training.data import (
     Conversation,
     coverage_of,
@@ -124,6 +124,7 @@ def _starting_heads(
     if options.start_from is not None:
         heads = load_heads(options.start_from, model, dtype=torch.float32)
         require_same_split(heads, options, options.start_from)
+        heads = copy_heads(heads, options.num_blocks)
         past = {"started_from": heads.config.training}
     else:
         heads = _new_heads(model, options, conversations)

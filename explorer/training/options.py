@@ -15,7 +15,9 @@ class TrainOptions(FitOptions):
     """Settings of Medusa-1 training."""
 
     start_from: Path | None = Field(
-        default=None, description="heads to train further; their kind and sizes are kept"
+        default=None,
+        description="heads to train further; their kind and sizes are kept, but num_blocks may be "
+        "more: blocks that are added change nothing at first",
     )
     architecture: Architecture = Field(
         default="medusa", description="medusa, or hydra: heads that see the tokens on their path"

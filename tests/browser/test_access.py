@@ -16,7 +16,8 @@ RULES = {"label-content-name-mismatch": {"enabled": False}}
 
 # Colours are judged where they end, not on their way there.
 AT_REST = """() => Promise.allSettled(document.getAnimations()
-    .filter((one) => one.playState === "running" && one.effect.getComputedTiming().endTime < Infinity)
+    .filter((one) => one.playState === "running")
+    .filter((one) => one.effect.getComputedTiming().endTime < Infinity)
     .map((one) => one.finished))"""
 
 

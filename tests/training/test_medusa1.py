@@ -173,6 +173,20 @@ def test_heads_can_be_trained_further(tmp_path, kind):
     assert config.training["started_from"]["epochs_done"] == 3
 
 
+@pytest.mark.parametrize("architecture", ["medusa", "hydra"])
+def test_blocks_can_be_added_to_trained_heads(tmp_path, architecture):
+    first = train_heads(TinyBase(), options(tmp_path, architecture=architecture, epochs=3))
+    deeper = {"start_from": first.out, "num_blocks": 3, "epochs": 1}
+    quiet = options(tmp_path, out=tmp_path / "same", lr=1e-12, storage_dtype="float32", **deeper)
+    same = train_heads(TinyBase(), quiet)
+    assert same.accuracy == first.accuracy  # the added blocks are identities
+    learnt = train_heads(TinyBase(), options(tmp_path, out=tmp_path / "more", **deeper))
+    assert learnt.history[-1]["loss"] < same.history[-1]["loss"]
+    heads = load_heads(tmp_path / "more", TinyBase())
+    assert heads.config.num_blocks == 3
+    assert all(heads.block_weight[:, block].any() for block in range(3))
+
+
 def test_training_further_never_mixes_up_the_held_out_text(tmp_path):
     first = train_heads(TinyBase(), options(tmp_path, epochs=1))
     with pytest.raises(ExplorerError, match="use the same value"):
