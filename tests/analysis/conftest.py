@@ -1,4 +1,4 @@
-"""Small trace records to build runs from."""
+"""Small trace records to build runs from, and a cache of one's own."""
 
 import pytest
 
@@ -79,3 +79,9 @@ def _make_trace(prompt_ids, steps, prompt_position=None, num_heads=2, eos_ids=()
 @pytest.fixture
 def make_trace():
     return _make_trace
+
+
+@pytest.fixture
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("MEDUSA_EXPLORER_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
