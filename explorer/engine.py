@@ -19,42 +19,19 @@ from explorer.decoding.tree import (
     ROOT_ONLY,
     DynamicTree,
     Tree,
-    nearest_length,
     parse_tree,
     require_fit,
 )
 from explorer.errors import ExplorerError
+from explorer.head_set import HeadSet
 from explorer.looking import LooksInside
 from explorer.models.base import BaseModel
 from explorer.models.chat import Pieces
-from explorer.models.heads import MedusaHeads
 from explorer.opening import Opening, continuation, encode, opening
 from explorer.tracing.continuation import Continuation
 from explorer.tracing.events import Event, PlainRecorded, PlainStarted, collect
 from explorer.tracing.schema import PlainToken, Settings, Trace
 from explorer.version import __version__
-
-
-@dataclass(frozen=True)
-class HeadSet:
-    """Heads, where they came from, and the trees that this machine decodes fastest with.
-
-    By the context length in tokens that they are best at: `auto_trees` choose their nodes anew in
-    every step, `fixed_trees` do not.
-    """
-
-    heads: MedusaHeads
-    name: str
-    auto_trees: dict[int, Tree | DynamicTree]
-    fixed_trees: dict[int, Tree]
-
-    def auto_tree(self, context_length: int) -> Tree | DynamicTree:
-        """The tree `auto` for a context of so many tokens."""
-        return self.auto_trees[nearest_length(self.auto_trees, context_length)]
-
-    def fixed_tree(self, context_length: int) -> Tree:
-        """The tree `fixed` for a context of so many tokens."""
-        return self.fixed_trees[nearest_length(self.fixed_trees, context_length)]
 
 
 @dataclass

@@ -9,8 +9,9 @@ from pathlib import Path
 from explorer.analysis.calibration import CurveMeter, auto_calibration
 from explorer.decoding.draft_model import require_same_tokenizer
 from explorer.decoding.selfcheck import check_model
-from explorer.engine import Explorer, HeadSet
+from explorer.engine import Explorer
 from explorer.errors import ExplorerError
+from explorer.head_set import HeadSet
 from explorer.models.adapters import adapter_folder, serve_adapter
 from explorer.models.base import BaseModel
 from explorer.models.checkpoints import load_heads

@@ -7,8 +7,8 @@ import pytest
 from explorer.config import decode_settings
 from explorer.decoding.dynamic import TRUST
 from explorer.decoding.tree import ROOT_ONLY, DynamicTree, Prices, chain
-from explorer.engine import HeadSet
 from explorer.errors import ExplorerError
+from explorer.head_set import HeadSet
 from tests.analysis.tiny_model import tiny_explorer
 
 AUTO = {

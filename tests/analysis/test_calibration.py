@@ -8,8 +8,8 @@ from explorer.analysis import calibration as cal
 from explorer.analysis import calibration_file as files
 from explorer.analysis.joint_counts import RankedText
 from explorer.analysis.rank_table import RankTable, save_rank_table
-from explorer.engine import HeadSet
 from explorer.errors import ExplorerError
+from explorer.head_set import HeadSet
 from explorer.models.heads import HeadsConfig, MedusaHeads
 from explorer.tracing.events import RunStarted, StepRecorded
 from explorer.tracing.schema import Position, TopTokens

@@ -71,7 +71,8 @@ class TinyTokenizer:
 def tiny_explorer(num_heads=3, tree=None, cls=BaseModel, eos_ids=(), architecture="medusa"):
     """The product's own engine on the tiny model, with untrained heads."""
     from explorer.decoding.tree import chain
-    from explorer.engine import Explorer, HeadSet
+    from explorer.engine import Explorer
+    from explorer.head_set import HeadSet
     from explorer.models.heads import HeadsConfig
     from explorer.models.hydra import ARCHITECTURES, HydraHeads
 
