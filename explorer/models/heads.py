@@ -133,6 +133,22 @@ class MedusaHeads(nn.Module):
             )
         self.token_map = token_map.to(self.block_weight.device)
 
+    def change_vocabulary(self, token_map: Tensor, lm_head_weight: Tensor) -> None:
+        """Choose between the tokens int64 [V_d] of `token_map` from now on.
+
+        Tokens that the heads knew keep their rows, the others start as the LM head's [V, H].
+        """
+        self._check_lm_head(lm_head_weight)
+        places = torch.full((self.config.vocab_size,), -1)
+        places[self.token_map.cpu()] = torch.arange(len(self.token_map))
+        places = places[token_map]
+        known = places >= 0
+        rows = lm_head_weight[token_map.to(lm_head_weight.device)].to(self.projection)
+        rows[known] = self.projection[places[known]].detach()
+        self.config = self.config.model_copy(update={"draft_vocab_size": len(token_map)})
+        self.set_token_map(token_map)
+        self.projection = nn.Parameter(rows)
+
     def use_lm_head(self, weight: Tensor) -> None:
         """For the kind shared: project with the base model's LM head [V, H], kept by reference."""
         self._check_lm_head(weight)

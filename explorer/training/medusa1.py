@@ -125,6 +125,8 @@ def _starting_heads(
         heads = load_heads(options.start_from, model, dtype=torch.float32)
         require_same_split(heads, options, options.start_from)
         heads = copy_heads(heads, options.num_blocks)
+        if options.new_vocabulary:
+            _change_vocabulary(heads, model, options, conversations)
         past = {"started_from": heads.config.training}
     else:
         heads = _new_heads(model, options, conversations)
@@ -153,11 +155,29 @@ def _new_heads(model: Any, options: TrainOptions, conversations: list[Conversati
         return _with_projection_of(_lender(model, options), options.projection_from.name, config)
     token_map = None
     if options.kind == "draft_vocab":
-        size = min(options.draft_vocab_size, config.vocab_size)
-        size = vocabulary_size(conversations, options.coverage, size)
-        token_map, _ = pick_draft_vocabulary(conversations, size, config.vocab_size)
+        token_map = _vocabulary(options, conversations, config.vocab_size)
         config = config.model_copy(update={"draft_vocab_size": len(token_map)})
     return ARCHITECTURES[options.architecture].create(config, weight, token_map).to(model.device)
+
+
+def _vocabulary(
+    options: TrainOptions, conversations: list[Conversation], vocab_size: int
+) -> Tensor:
+    size = min(options.draft_vocab_size, vocab_size)
+    size = vocabulary_size(conversations, options.coverage, size)
+    return pick_draft_vocabulary(conversations, size, vocab_size)[0]
+
+
+def _change_vocabulary(
+    heads: MedusaHeads, model: Any, options: TrainOptions, conversations: list[Conversation]
+) -> None:
+    if heads.config.kind != "draft_vocab" or heads.config.projection_from:
+        raise ExplorerError(
+            f"The heads in {options.start_from} have no draft vocabulary of their own to choose "
+            "anew: leave --new-vocabulary away."
+        )
+    token_map = _vocabulary(options, conversations, heads.config.vocab_size)
+    heads.change_vocabulary(token_map, model.lm_head_weight())
 
 
 def _lender(model: Any, options: TrainOptions) -> MedusaHeads:

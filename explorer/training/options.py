@@ -19,6 +19,10 @@ class TrainOptions(FitOptions):
         description="heads to train further; their kind and sizes are kept, but num_blocks may be "
         "more: blocks that are added change nothing at first",
     )
+    new_vocabulary: bool = Field(
+        default=False,
+        description="with start_from: choose the draft vocabulary anew, from this text",
+    )
     architecture: Architecture = Field(
         default="medusa", description="medusa, or hydra: heads that see the tokens on their path"
     )

@@ -37,11 +37,12 @@ def test_train_hands_its_options_over(fake, capsys, monkeypatch, tmp_path):
     data = tmp_path / "text.jsonl"
     data.write_text("{}")
     argv = ["train", "heads", "--data", str(data), "--out", str(tmp_path / "heads")]
-    argv += ["--num-heads", "2"]
+    argv += ["--num-heads", "2", "--new-vocabulary"]
     result, err = run_json(capsys, *argv)
     assert result["accuracy"]["top1"] == [0.5, 0.25]
     assert "fake" in seen["model"].tuned
     assert seen["options"].num_heads == 2
+    assert seen["options"].new_vocabulary
     assert fake.loaded["heads"] == "none"
     assert "held-out top-1 0.500" in err
 

@@ -144,3 +144,18 @@ def test_shared_heads_without_their_lm_head():
 def test_impossible_configs(changes):
     with pytest.raises(ValueError, match="validation error"):
         config(**changes)
+
+
+def test_a_new_vocabulary_keeps_the_rows_that_it_can():
+    heads = make("draft_vocab")
+    before = {t: heads.projection[i].clone() for i, t in enumerate(heads.token_map.tolist())}
+    lm_head = torch.randn(heads.config.vocab_size, heads.config.hidden_size)
+    known, fresh = heads.token_map[1].item(), 0
+    while fresh in before:
+        fresh += 1
+    heads.change_vocabulary(torch.tensor([fresh, known]), lm_head)
+    assert heads.config.draft_vocab_size == 2
+    assert heads.token_map.tolist() == [fresh, known]
+    torch.testing.assert_close(heads.projection[0], lm_head[fresh])
+    torch.testing.assert_close(heads.projection[1], before[known])
+    assert heads(torch.randn(3, heads.config.hidden_size)).shape[-1] == 2

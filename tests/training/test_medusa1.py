@@ -187,6 +187,24 @@ def test_blocks_can_be_added_to_trained_heads(tmp_path, architecture):
     assert all(heads.block_weight[:, block].any() for block in range(3))
 
 
+def test_the_vocabulary_can_be_chosen_anew(tmp_path):
+    first = train_heads(TinyBase(), options(tmp_path, draft_vocab_size=10, epochs=3))
+    again = options(tmp_path, start_from=first.out, out=tmp_path / "more", epochs=3)
+    wider = again.model_copy(update={"new_vocabulary": True, "draft_vocab_size": VOCAB - 1})
+    kept = train_heads(TinyBase(), again)
+    second = train_heads(TinyBase(), wider.model_copy(update={"out": tmp_path / "wider"}))
+    assert load_heads(tmp_path / "wider", TinyBase()).config.draft_vocab_size == VOCAB - 1
+    assert second.coverage > kept.coverage
+    assert second.accuracy["top1"][0] > kept.accuracy["top1"][0] + 0.1
+
+
+def test_only_a_vocabulary_of_ones_own_can_be_chosen_anew(tmp_path):
+    first = train_heads(TinyBase(), options(tmp_path, kind="own", epochs=1))
+    again = options(tmp_path, start_from=first.out, out=tmp_path / "more", new_vocabulary=True)
+    with pytest.raises(ExplorerError, match="leave --new-vocabulary away"):
+        train_heads(TinyBase(), again)
+
+
 def test_training_further_never_mixes_up_the_held_out_text(tmp_path):
     first = train_heads(TinyBase(), options(tmp_path, epochs=1))
     with pytest.raises(ExplorerError, match="use the same value"):

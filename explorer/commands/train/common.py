@@ -22,12 +22,15 @@ def add_settings(parser: argparse.ArgumentParser, settings: type[BaseModel]) -> 
         about = field.description or name.replace("_", " ")
         default = "" if field.is_required() or field.default is None else f" ({field.default})"
         path = Path in (field.annotation, *getattr(field.annotation, "__args__", ()))
+        value = {"metavar": "PATH" if path else "VALUE"}
+        if field.annotation is bool:
+            value, default = {"action": "store_const", "const": True}, ""
         group.add_argument(
             f"--{name.replace('_', '-')}",
             dest=PREFIX + name,
             required=field.is_required(),
-            metavar="PATH" if path else "VALUE",
             help=f"{about}{default}".replace("%", "%%"),
+            **value,
         )
 
 
