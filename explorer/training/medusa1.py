@@ -18,7 +18,7 @@ from torch import Tensor
 from explorer.errors import ExplorerError
 from explorer.models.checkpoints import load_heads
 from explorer.models.heads import HeadsConfig, MedusaHeads
-from explorer.models.hydra import ARCHITECTURES, HydraHeads, copy_heads, new_heads
+from explorer.models.hydra import ARCHITECTURES, HydraHeads, copy_heads
 from explorer.training.data import (
     Conversation,
     coverage_of,
@@ -124,14 +124,14 @@ def _starting_heads(
     if options.start_from is not None:
         heads = load_heads(options.start_from, model, dtype=torch.float32)
         require_same_split(heads, options, options.start_from)
-        heads = copy_heads(heads, options.num_blocks)
-        if options.new_vocabulary:
-            _change_vocabulary(heads, model, options, conversations)
         past = {"started_from": heads.config.training}
+        heads = copy_heads(heads, options.num_blocks)
     else:
         heads = _new_heads(model, options, conversations)
-        if isinstance(heads, HydraHeads):
-            heads.use_embeddings(model.embeddings)
+    if options.projection_from is not None:
+        _borrow_projection(heads, _lender(model, options), options.projection_from.name)
+    elif options.start_from is not None and options.new_vocabulary:
+        _change_vocabulary(heads, model, options, conversations)
     for name, parameter in heads.named_parameters():
         parameter.requires_grad_(name != "projection" or not heads.config.projection_from)
     known = None if heads.token_map is None else heads.token_map.tolist()
@@ -151,13 +151,14 @@ def _new_heads(model: Any, options: TrainOptions, conversations: list[Conversati
         draft_vocab_size=2 if options.kind == "draft_vocab" else None,
         base_model=model.name,
     )
-    if options.projection_from is not None:
-        return _with_projection_of(_lender(model, options), options.projection_from.name, config)
     token_map = None
     if options.kind == "draft_vocab":
         token_map = _vocabulary(options, conversations, config.vocab_size)
         config = config.model_copy(update={"draft_vocab_size": len(token_map)})
-    return ARCHITECTURES[options.architecture].create(config, weight, token_map).to(model.device)
+    heads = ARCHITECTURES[options.architecture].create(config, weight, token_map).to(model.device)
+    if isinstance(heads, HydraHeads):
+        heads.use_embeddings(model.embeddings)
+    return heads
 
 
 def _vocabulary(
@@ -197,19 +198,17 @@ def _lender(model: Any, options: TrainOptions) -> MedusaHeads:
     return lender
 
 
-def _with_projection_of(lender: MedusaHeads, name: str, config: HeadsConfig) -> MedusaHeads:
-    config = config.model_copy(
+def _borrow_projection(heads: MedusaHeads, lender: MedusaHeads, name: str) -> None:
+    heads.config = heads.config.model_copy(
         update={
             "kind": lender.config.kind,
             "draft_vocab_size": lender.config.draft_vocab_size,
             "projection_from": name,
         }
     )
-    heads = new_heads(config).to(lender.block_weight.device)
     heads.projection = lender.projection
     if lender.token_map is not None:
         heads.set_token_map(lender.token_map)
-    return heads
 
 
 class _HeadsTask:

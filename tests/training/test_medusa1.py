@@ -88,6 +88,18 @@ def test_hydra_heads_may_use_the_projection_of_medusa_heads(tmp_path):
         train_heads(model, options(tmp_path, **changes, out=tmp_path / "else" / "where"))
 
 
+def test_trained_hydra_heads_may_change_to_another_projection(tmp_path):
+    alone = {"architecture": "hydra", "draft_vocab_size": 10, "epochs": 2}
+    first = train_heads(TinyBase(), options(tmp_path, **alone, out=tmp_path / "alone"))
+    lender = train_heads(TinyBase(), options(tmp_path, epochs=2, out=tmp_path / "medusa")).out
+    changes = {"start_from": first.out, "projection_from": lender, "epochs": 2}
+    train_heads(TinyBase(), options(tmp_path, **changes, out=tmp_path / "hydra"))
+    heads = load_heads(tmp_path / "hydra", TinyBase())
+    assert heads.config.architecture == "hydra"
+    assert heads.config.training["started_from"]["epochs_done"] == 2
+    assert torch.equal(heads.projection, load_heads(lender).projection)
+
+
 def test_a_killed_run_ends_as_an_unbroken_one(tmp_path):
     whole = train_heads(TinyBase(), options(tmp_path, epochs=4, dropout=0.1, out=tmp_path / "a"))
 
