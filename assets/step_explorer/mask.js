@@ -13,6 +13,7 @@ import { SIGNS } from "./verdicts.js";
 export function maskView(app) {
   let parts = null; // of the picture on view
   let pointed = null; // the place under the pointer
+  let scrolled = 0; // pixels to the right
   const prefix = button("prefix", "Expand the prefix: its tokens one by one (x)",
     () => app.store.set({ prefixOpen: !app.state.prefixOpen }));
   const picture = new Picture("mask", "Tree-attention mask", "", draw, { tools: [prefix] });
@@ -33,8 +34,12 @@ export function maskView(app) {
     const mark = s("rect", { class: "sx-pointed", width: grid.size, height: grid.size, y: -99 });
     const label = s("text", { class: "sx-token sx-float", x: grid.left - 6, y: -99 });
     const cells = weighs ? weightCells(grid, view, head) : maskCells(app, grid, view);
-    svg.append(band, ground(grid, view), cells, columnHeads(grid, view), label, mark);
-    const rows = grid.labelled ? rowLabels(app, grid, view, svg) : [];
+    const width = grid.left - 2;
+    const strip = s("rect", { class: "sx-band", width, height: grid.cell });
+    const names = s("g", { class: "sx-names" }, s("rect", { width, height: grid.height }), strip);
+    svg.append(band, ground(grid, view), cells, columnHeads(grid, view), mark, names);
+    const rows = grid.labelled ? rowLabels(app, grid, view, names) : [];
+    names.append(label);
     svg.addEventListener("pointermove", (event) => {
       const box = svg.getBoundingClientRect();
       const scale = grid.width / box.width;
@@ -42,9 +47,17 @@ export function maskView(app) {
     });
     svg.addEventListener("click", () => app.state.hover !== null && app.select(app.state.hover));
     svg.addEventListener("pointerleave", () => point(null));
-    parts = { grid, head: shown, band, mark, label, rows };
+    parts = { grid, head: shown, bands: [band, strip], mark, label, names, rows };
     focus();
+    keepNames();
     return svg;
+  }
+
+  /** Whose row is whose stays in sight when the picture scrolls. */
+  function keepNames() {
+    if (!parts) return;
+    parts.names.setAttribute("transform", `translate(${scrolled} 0)`);
+    parts.names.classList.toggle("is-over", scrolled > 0);
   }
 
   function point(place) {
@@ -57,7 +70,7 @@ export function maskView(app) {
     if (!parts) return;
     const { view, focusRow: row } = app;
     const { grid } = parts;
-    parts.band.setAttribute("y", grid.y(row));
+    parts.bands.forEach((band) => band.setAttribute("y", grid.y(row)));
     const line = new Set(app.focusLine);
     parts.rows.forEach((text, i) => text.classList.toggle("is-line", line.has(i)));
     if (!grid.labelled) {
@@ -94,6 +107,10 @@ export function maskView(app) {
     } else if (any("row", "hover")) focus();
     picture.element.classList.toggle("is-hidden", app.state.stage < 2);
   });
+  picture.box.addEventListener("scroll", () => {
+    scrolled = picture.box.scrollLeft;
+    keepNames();
+  });
   picture.element.insertBefore(maskForms(app), picture.box);
   picture.element.insertBefore(picture.note, picture.box);
   return picture.element;
@@ -128,7 +145,6 @@ function columnHeads(grid, view) {
   }
   grid.columns.forEach((column, i) => name(headOf(view, column, grid.columns), grid.prefixX(i), "is-prefix"));
   for (let row = 0; row < view.rows; row += 1) name(view.label(row, LABEL), grid.x(row));
-  group.append(s("text", { class: "sx-quiet sx-end", x: grid.left - 6, y: grid.top - 6 }, "position"));
   return group;
 }
 
@@ -140,13 +156,14 @@ function headOf(view, column, all) {
 /** The verdict's sign, once it is revealed. */
 const signOf = (app, row) => (app.state.stage > 3 ? SIGNS[app.view.step.verdicts[row]] : "·");
 
-function rowLabels(app, grid, view, svg) {
+function rowLabels(app, grid, view, names) {
+  if (grid.named) names.append(s("text", { class: "sx-quiet sx-end", x: grid.left - 6, y: grid.top - 6 }, "position"));
   return Array.from({ length: view.rows }, (_, row) => {
     const y = grid.y(row) + grid.cell / 2 + 3.5 * grid.unit;
     const label = s("text", { class: "sx-token sx-end", x: grid.left - 30 * grid.unit, y },
       `${view.label(row, LABEL)} ${signOf(app, row)}`);
     const position = view.step.context_length + view.shape.depths[row];
-    svg.append(label, s("text", { class: "sx-quiet sx-end", x: grid.left - 6, y }, String(position)));
+    names.append(label, s("text", { class: "sx-quiet sx-end", x: grid.left - 6, y }, String(position)));
     return label;
   });
 }

@@ -66,6 +66,17 @@ def test_mask_shows_prefix_ancestors_and_self(steps, trace):
     steps.press("x")
 
 
+def test_the_names_of_the_rows_stay_in_sight_when_the_mask_scrolls(steps):
+    box = "document.querySelector('.sx-mask .sx-box')"
+    left = f"{box}.querySelector('.sx-names text').getBoundingClientRect().left"
+    in_sight = f"{left} >= {box}.getBoundingClientRect().left"
+    steps.page.set_viewport_size({"width": 390, "height": 900})
+    steps.show(2).press("x")
+    steps.wait(f"{box}.scrollLeft > 20 && {in_sight}")
+    steps.press("ArrowRight")  # drawn anew, where it has scrolled to
+    steps.wait(f"{box}.scrollLeft > 20 && {in_sight}")
+
+
 def test_additive_mask_is_zero_where_a_row_sees_and_minus_infinity_elsewhere(steps, trace):
     number = next(s.index + 1 for s in trace.steps if s.tree == SMALL)
     steps.show(number).press("m")
