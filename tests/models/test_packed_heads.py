@@ -8,6 +8,7 @@ import torch
 from explorer.analysis.calibration_file import heads_hash
 from explorer.models.checkpoints import load_heads, save_heads
 from explorer.models.heads import HeadsConfig, MedusaHeads
+from tests.models.test_heads import make
 
 DEFAULT = Path(__file__).parents[2] / "assets" / "heads" / "default"
 
@@ -70,3 +71,13 @@ def test_what_cannot_be_packed_stays_as_it_is(kind, hidden_size, dtype):
     heads.pack()
     assert heads.packed is None
     assert torch.equal(heads(hidden), before)
+
+
+def test_a_block_of_all_heads_lies_together_in_memory():
+    heads = make("draft_vocab", num_blocks=2)
+    before, hidden = heads.block_weight.clone(), torch.randn(3, heads.config.hidden_size)
+    features = heads.features(hidden)
+    heads.pack()
+    assert all(heads.block_weight[:, block].is_contiguous() for block in range(2))
+    assert torch.equal(heads.block_weight, before)
+    torch.testing.assert_close(heads.features(hidden), features)
