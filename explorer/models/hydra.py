@@ -104,7 +104,10 @@ def new_heads(config: HeadsConfig) -> MedusaHeads:
 
 
 def copy_heads(heads: MedusaHeads, num_blocks: int = 0) -> MedusaHeads:
-    """A copy with at least `num_blocks` residual blocks: those that it adds change nothing."""
+    """A copy with at least `num_blocks` residual blocks: those that it adds change nothing.
+
+    Hydra heads need their embeddings again.
+    """
     missing = max(0, num_blocks - heads.config.num_blocks)
     config = heads.config.model_copy(update={"num_blocks": heads.config.num_blocks + missing})
     copy, state = new_heads(config).to(heads.block_weight.device), heads.state_dict()
@@ -112,7 +115,5 @@ def copy_heads(heads: MedusaHeads, num_blocks: int = 0) -> MedusaHeads:
     state["block_bias"] = F.pad(state["block_bias"], (0, 0, 0, missing))
     if config.kind == "shared":
         copy.use_lm_head(heads.projection)
-    if isinstance(copy, HydraHeads):
-        copy.use_embeddings(heads.embeddings)
     copy.load_state_dict(state)
     return copy

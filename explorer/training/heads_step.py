@@ -51,7 +51,7 @@ def as_stored(heads: MedusaHeads, dtype: torch.dtype) -> MedusaHeads:
     """A copy of the heads as a checkpoint will give them back."""
     stored = copy_heads(heads).to(dtype).eval().requires_grad_(False)
     if isinstance(stored, HydraHeads):
-        stored.use_embeddings(heads.embeddings)  # as they are, not in `dtype`
+        stored.use_embeddings(heads.embeddings)
     return stored
 
 

@@ -18,7 +18,7 @@ from torch import Tensor
 from explorer.errors import ExplorerError
 from explorer.models.checkpoints import load_heads
 from explorer.models.heads import HeadsConfig, MedusaHeads
-from explorer.models.hydra import ARCHITECTURES, HydraHeads, copy_heads
+from explorer.models.hydra import ARCHITECTURES, HydraHeads, copy_heads, new_heads
 from explorer.training.data import (
     Conversation,
     coverage_of,
@@ -128,6 +128,8 @@ def _starting_heads(
         heads = copy_heads(heads, options.num_blocks)
     else:
         heads = _new_heads(model, options, conversations)
+    if isinstance(heads, HydraHeads):
+        heads.use_embeddings(model.embeddings)
     if options.projection_from is not None:
         _borrow_projection(heads, _lender(model, options), options.projection_from.name)
     elif options.start_from is not None and options.new_vocabulary:
@@ -151,14 +153,13 @@ def _new_heads(model: Any, options: TrainOptions, conversations: list[Conversati
         draft_vocab_size=2 if options.kind == "draft_vocab" else None,
         base_model=model.name,
     )
+    if options.projection_from is not None:
+        return new_heads(config).to(model.device)  # their projection is still to be borrowed
     token_map = None
     if options.kind == "draft_vocab":
         token_map = _vocabulary(options, conversations, config.vocab_size)
         config = config.model_copy(update={"draft_vocab_size": len(token_map)})
-    heads = ARCHITECTURES[options.architecture].create(config, weight, token_map).to(model.device)
-    if isinstance(heads, HydraHeads):
-        heads.use_embeddings(model.embeddings)
-    return heads
+    return ARCHITECTURES[options.architecture].create(config, weight, token_map).to(model.device)
 
 
 def _vocabulary(
