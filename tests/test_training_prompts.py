@@ -99,7 +99,7 @@ def test_more_than_the_templates_give_is_one_clear_line(tool, monkeypatch, tmp_p
 
 def test_results_in_code_prompts_are_right(tool):
     make = tool.makers(random.Random(5))["code"]
-    prompts = "\n".join(make() for _ in range(2000))
+    prompts = "\n".join(make() for _ in range(8000))
     sums = re.findall(r">>> sum_of_evens\(\[(.*)\]\)\n\s+(\d+)", prompts)
     digits = re.findall(r">>> digit_sum\((\d+)\)\n\s+(\d+)", prompts)
     assert sums
