@@ -2,8 +2,9 @@
 
 Own format: `model.safetensors` with block_weight [K, B, H, H], block_bias [K, B, H], projection
 ([V_d, H] or [K, V, H], absent for the kind shared), token_map int32 [V_d] and, for Hydra,
-path_weight [K(K+1)/2, H, H], beside `config.json` (the fields of HeadsConfig). Where that names a
-`projection_from`, projection and token_map lie in the folder of that name beside this one.
+path_weight [K(K+1)/2, H, H], beside `config.json` (the fields of HeadsConfig). Weights may lie in
+8 bits (head_storage.py). Where the config names a `projection_from`, projection and token_map lie
+in the folder of that name beside this one.
 The formats of other projects are read too (public_heads.py).
 """
 
@@ -26,6 +27,7 @@ from explorer.models.head_files import (
     stored_dtype,
     weights_file,
 )
+from explorer.models.head_storage import Storage, stored
 from explorer.models.heads import HeadsConfig, MedusaHeads
 from explorer.models.hub import heads_folder
 from explorer.models.hydra import HydraHeads, new_heads
@@ -34,8 +36,11 @@ from explorer.models.public_heads import from_public
 BORROWED = ("projection", "token_map")  # what `projection_from` gives
 
 
-def save_heads(heads: MedusaHeads, folder: str | Path) -> Path:
-    """Write the heads in the own format; an interrupted write leaves the old files whole."""
+def save_heads(heads: MedusaHeads, folder: str | Path, storage: Storage | None = None) -> Path:
+    """Write the heads in the own format; an interrupted write leaves the old files whole.
+
+    storage None keeps the dtype that they have.
+    """
     if heads.packed is not None:
         raise ValueError("packed heads only draft: load them again to save them")
     elsewhere = BORROWED if heads.config.projection_from else ()
@@ -44,6 +49,9 @@ def save_heads(heads: MedusaHeads, folder: str | Path) -> Path:
         for name, tensor in heads.state_dict().items()
         if name not in elsewhere
     }
+    if storage is not None:
+        for name in tensors.keys() - {"token_map"}:
+            tensors[name] = stored(tensors[name], storage)
     if "token_map" in tensors:
         tensors["token_map"] = tensors["token_map"].int()
     return write_checkpoint(folder, tensors, heads.config.model_dump(mode="json"), "The heads")

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from explorer.errors import ExplorerError
 from explorer.models.folders import CONFIG, WEIGHTS
+from explorer.models.head_storage import restored
 
 HEAD_FILES = (WEIGHTS, "medusa_lm_head.safetensors", "medusa_lm_head.pt")
 IN_MODEL = "medusa_head."  # how heads are named among the weights of a whole model
@@ -91,7 +92,7 @@ def _read_safetensors(path: Path) -> dict[str, Tensor]:
     with safe_open(path, framework="pt") as file:
         names = list(file.keys())
         inside_model = [n for n in names if n.startswith(IN_MODEL)]
-        return {n: file.get_tensor(n) for n in inside_model or names}
+        return {n: restored(file.get_tensor(n)) for n in inside_model or names}
 
 
 def require(tensors: dict[str, Tensor], wanted: set[str], place: Path) -> None:

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from explorer.errors import ExplorerError
+from explorer.models.head_storage import Storage, restored, stored
 from explorer.models.heads import MedusaHeads
 from explorer.models.hydra import HydraHeads, copy_heads
 from explorer.training.evaluate import following
@@ -47,12 +48,15 @@ def heads_loss(
     return sparse_cross_entropy(*flat)
 
 
-def as_stored(heads: MedusaHeads, dtype: torch.dtype) -> MedusaHeads:
+def as_stored(heads: MedusaHeads, storage: Storage) -> MedusaHeads:
     """A copy of the heads as a checkpoint will give them back."""
-    stored = copy_heads(heads).to(dtype).eval().requires_grad_(False)
-    if isinstance(stored, HydraHeads):
-        stored.use_embeddings(heads.embeddings)
-    return stored
+    copy = copy_heads(heads).eval().requires_grad_(False)
+    for parameter in copy.parameters():
+        parameter.data = restored(stored(parameter.data.cpu(), storage)).to(parameter.device)
+    copy.to(copy.block_bias.dtype)  # an LM head that is shared, too
+    if isinstance(copy, HydraHeads):
+        copy.use_embeddings(heads.embeddings)
+    return copy
 
 
 def require_same_split(heads: MedusaHeads, options: FitOptions, folder: Path) -> None:

@@ -81,9 +81,7 @@ class JointTask:
     def save(self, epoch: int, history: list[dict[str, Any]]) -> dict[str, Any]:
         """Measure heads and adapter on the held-out text, and store them."""
         tuned, rows = self.held_cache(), self.cache.rows_of(self.held)
-        accuracy = head_accuracy(
-            as_stored(self.heads, torch.bfloat16), tuned, torch.arange(len(rows))
-        )
+        accuracy = head_accuracy(as_stored(self.heads, "bfloat16"), tuned, torch.arange(len(rows)))
         untouched = first_choices(self.model, self.cache.hidden[rows])
         agreement = first_choices(self.model, tuned.hidden) == untouched
         figures = {
@@ -140,7 +138,7 @@ class JointTask:
             training=training,
         )
         self.lora.save(self.options.out / SUBFOLDER, adapter)
-        heads = as_stored(self.heads, torch.bfloat16)
+        heads = as_stored(self.heads, "bfloat16")
         heads.config.accuracy = {"text": "held-out self-distilled replies"}
         heads.config.accuracy |= history[-1]["accuracy"]
         heads.config.training = {**training, "lossless": adapter.lossless, "adapter": SUBFOLDER}

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from explorer.errors import ExplorerError
-from explorer.models.checkpoints import load_heads
+from explorer.models.checkpoints import load_heads, save_heads
 from explorer.models.heads import HeadsConfig, MedusaHeads
 from explorer.models.hydra import ARCHITECTURES, HydraHeads, copy_heads, new_heads
 from explorer.training.data import (
@@ -49,11 +49,7 @@ def train_heads(
     for a loss that is no number.
     """
     began = time.perf_counter()
-    if options.kind == "shared" and options.num_blocks == 0:
-        raise ExplorerError(
-            "Heads that share the LM head and have no residual block hold nothing to train: "
-            "choose at least one block or another kind."
-        )
+    _require_sense(options)
     conversations, train, held = split_data(options, model.vocab_size)
     heads, coverage, past = _starting_heads(model, options, [conversations[i] for i in train])
     cache = hidden_cache(model, conversations, options.cache_folder, progress)
@@ -84,6 +80,21 @@ def train_heads(
         seconds=round(time.perf_counter() - began, 1),
         history=history,
     )
+
+
+def _require_sense(options: TrainOptions) -> None:
+    """Refuse settings that would silently do nothing. Raises ExplorerError."""
+    if options.kind == "shared" and options.num_blocks == 0:
+        raise ExplorerError(
+            "Heads that share the LM head and have no residual block hold nothing to train: "
+            "choose at least one block or another kind."
+        )
+    if options.new_vocabulary and (options.start_from is None or options.projection_from):
+        raise ExplorerError(
+            "--new-vocabulary chooses the draft vocabulary of heads that are trained further anew: "
+            "name them with --start-from, and leave --projection-from away, whose heads bring "
+            "their vocabulary."
+        )
 
 
 def split_data(
@@ -246,12 +257,13 @@ class _HeadsTask:
 
     def save(self, epoch: int, history: list[dict[str, Any]]) -> dict[str, Any]:
         """See Task: measure the heads as they would be stored, and store them if they are best."""
-        stored = as_stored(self.heads, getattr(torch, self.options.storage_dtype))
+        stored = as_stored(self.heads, self.options.storage_dtype)
         accuracy = head_accuracy(stored, self.cache, self.held_rows)
         figures = {"accuracy": accuracy, "score": round(sum(accuracy["top1"]), 4)}
         if figures["score"] >= max((record.get("score", 0.0) for record in history), default=0.0):
             told = [*history[:-1], {**history[-1], **figures}]
-            stored.config.accuracy = {"text": "held-out self-distilled replies", **accuracy}
-            stored.config.training = {**self.facts, "epochs_done": epoch, "history": told}
-            stored.save(self.options.out)
+            config = self.heads.config
+            config.accuracy = {"text": "held-out self-distilled replies", **accuracy}
+            config.training = {**self.facts, "epochs_done": epoch, "history": told}
+            save_heads(self.heads, self.options.out, self.options.storage_dtype)
         return figures

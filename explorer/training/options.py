@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, Field
 
+from explorer.models.head_storage import Storage
 from explorer.models.heads import Architecture, HeadKind
 from explorer.training.fitting import FitOptions
 
@@ -50,7 +51,9 @@ class TrainOptions(FitOptions):
     )
     dropout: float = Field(default=0.0, ge=0, lt=1)
     save_every: int = Field(default=500, ge=1, description="updates between two checkpoints")
-    storage_dtype: Literal["bfloat16", "float16", "float32"] = "bfloat16"
+    storage_dtype: Storage = Field(
+        default="bfloat16", description="how the heads are stored; q8_0: in 8 bits, half as large"
+    )
 
 
 class TrainResult(BaseModel):

@@ -217,6 +217,24 @@ def test_only_a_vocabulary_of_ones_own_can_be_chosen_anew(tmp_path):
         train_heads(TinyBase(), again)
 
 
+def test_heads_that_borrow_their_vocabulary_choose_none(tmp_path):
+    first = train_heads(TinyBase(), options(tmp_path, epochs=1))
+    settings = {"start_from": first.out, "projection_from": first.out, "new_vocabulary": True}
+    with pytest.raises(ExplorerError, match="bring their vocabulary"):
+        train_heads(TinyBase(), options(tmp_path, out=tmp_path / "more", **settings))
+    assert not (tmp_path / "more").exists()
+
+
+def test_heads_may_be_stored_in_eight_bits(tmp_path):
+    settings = {"epochs": 2, "storage_dtype": "q8_0"}
+    result = train_heads(TinyBase(), options(tmp_path, **settings))
+    stored = load_heads(result.out, TinyBase())
+    assert stored.block_weight.dtype == torch.bfloat16
+    assert stored.config.accuracy["top1"] == result.accuracy["top1"]
+    further = options(tmp_path, start_from=result.out, out=tmp_path / "more", **settings)
+    assert train_heads(TinyBase(), further).accuracy["top1"][0] >= result.accuracy["top1"][0] - 0.05
+
+
 def test_training_further_never_mixes_up_the_held_out_text(tmp_path):
     first = train_heads(TinyBase(), options(tmp_path, epochs=1))
     with pytest.raises(ExplorerError, match="use the same value"):
@@ -247,6 +265,7 @@ def test_nan_loss_keeps_the_last_epoch(tmp_path):
         ([], {}, "no conversation"),
         (counting_text(20), {"kind": "shared", "num_blocks": 0}, "nothing to train"),
         (counting_text(20), {"max_tokens": 3}, "is usable"),
+        (counting_text(20), {"new_vocabulary": True}, "name them with --start-from"),
     ],
 )
 def test_unusable_input(tmp_path, lines, changes, message):
