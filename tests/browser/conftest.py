@@ -19,8 +19,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import sync_playwright
 
+from explorer.tracing.schema import Trace
 from tests.browser.explore import Explore
 from tests.browser.steps import Steps
+from tests.ui.fake_run import CHAIN, SMALL, SPARSE
+from tests.ui.fakes import FakeExplorer
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACES = ("/usr/bin/chromium", "chromium", "chromium-browser", "google-chrome")
@@ -162,3 +165,15 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+@pytest.fixture(scope="session")
+def trace() -> Trace:
+    """A run with trees of three shapes."""
+    return FakeExplorer(shapes=(SMALL, CHAIN, SPARSE)).trace(max_new_tokens=120)
+
+
+@pytest.fixture
+def steps(alone, trace) -> Steps:
+    """The step explorer with that run."""
+    return alone().open(trace)

@@ -15,10 +15,10 @@ from playwright.sync_api import sync_playwright
 from explorer.tracing.schema import Trace
 from tests.browser.conftest import ALONE, chromium, serving_assets
 from tests.browser.steps import Steps
+from tests.ui.fake_run import CHAIN, HUGE, SMALL, SPARSE, WIDE
 from tests.ui.fakes import FakeExplorer
 
 DESK, PHONE = (1440, 900), (390, 844)
-SMALL, CHAIN, WIDE, SPARSE, HUGE = 1, 2, 3, 4, 5  # of fakes.SHAPES
 
 
 @dataclass(frozen=True)

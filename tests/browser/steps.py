@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from explorer.tracing.files import dump_trace, read_trace
-from explorer.tracing.schema import Trace
+from explorer.tracing.schema import Step, Trace
 
 QUICK_MS = 10_000
 EXPLORER = (
@@ -112,3 +112,11 @@ class Steps:
     def save(self, folder: Path) -> Trace:
         """Press save and read the file."""
         return read_trace(self.download(lambda: self.page.click(".sx-topbar >> text=save"), folder))
+
+
+def full_step(trace: Trace, number: int = 1) -> tuple[Step, int]:
+    """A step (and its number) at least that late with accepted, rejected and pruned rows."""
+    for step in trace.steps[number - 1 :]:
+        if {"accepted", "rejected", "pruned"} <= set(step.verdicts):
+            return step, step.index + 1
+    raise AssertionError("no such step")

@@ -14,7 +14,8 @@ from explorer.figures.tree import tree_figure
 from explorer.figures.tree_layout import tidy
 from explorer.figures.view import step_view
 from explorer.tracing.schema import Piece
-from tests.ui.fakes import SHAPES, FakeExplorer
+from tests.ui.fake_run import SHAPES
+from tests.ui.fakes import FakeExplorer
 
 EVIL = '<img src=x onerror="alert(1)"> & $x$'
 

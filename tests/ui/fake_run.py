@@ -1,0 +1,235 @@
+"""A run that no model made: realistic events from a seed."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+import re
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from explorer.config import DecodeSettings
+from explorer.tracing.continuation import Continuation
+from explorer.tracing.events import Event, PlainRecorded, PlainStarted, RunStarted, StepRecorded
+from explorer.tracing.schema import (
+    Header,
+    Piece,
+    PlainToken,
+    Position,
+    Settings,
+    Step,
+    Timings,
+    TopTokens,
+    TreeShape,
+)
+
+EOS = "<|im_end|>"
+
+
+OTHERS = [" the", " of", " quick", "\n", " fox", " מלך", "<b>", "\u200b", " search", ")", " and"]
+
+
+def cartesian(widths: Sequence[int]) -> list[list[int]]:
+    """Rank paths of a full tree."""
+    return [
+        list(path)
+        for depth in range(1, len(widths) + 1)
+        for path in itertools.product(*map(range, widths[:depth]))
+    ]
+
+
+def sparse(nodes: int) -> list[list[int]]:
+    """The likeliest rank paths if a guess of rank r at depth d is right with 0.6·0.9^d/(r + 1)."""
+    chance = {
+        tuple(path): math.prod(0.6 * 0.9**d / (r + 1) for d, r in enumerate(path))
+        for path in cartesian([8, 5, 4, 3])
+    }
+    best = sorted(chance, key=chance.__getitem__, reverse=True)[:nodes]
+    return [list(path) for path in sorted(best, key=lambda path: (len(path), path))]
+
+
+SHAPES = [
+    TreeShape(name="root", paths=[]),
+    TreeShape(name="cartesian:2,2", paths=cartesian([2, 2])),
+    TreeShape(name="chain:3", paths=cartesian([1, 1, 1])),
+    TreeShape(name="wide", paths=cartesian([4, 3, 2, 1])),
+    TreeShape(name="sparse", paths=sparse(63)),
+    TreeShape(name="huge", paths=cartesian([4, 4, 4, 3])),
+]
+SMALL, CHAIN, WIDE, SPARSE, HUGE = 1, 2, 3, 4, 5  # of SHAPES
+
+
+@dataclass
+class Vocabulary:
+    """Token ids in the order of first use."""
+
+    pieces: dict[int, Piece] = field(default_factory=dict)
+    ids: dict[tuple[str | None, str | None], int] = field(default_factory=dict)
+
+    def add(self, piece: Piece) -> int:
+        """The id of a piece."""
+        key = (piece.text, piece.bytes)
+        if key not in self.ids:
+            self.ids[key] = len(self.ids) + 10
+            self.pieces[self.ids[key]] = piece
+        return self.ids[key]
+
+    def tokens(self, text: str) -> list[int]:
+        """Token ids of a text; a character beyond the BMP becomes two pieces of two bytes."""
+        out = []
+        for part in re.findall(r"[^\W\d_]+| ?[^\W\d_]+|\d|\s|[^\w\s]|_", text):
+            if ord(part[0]) > 0xFFFF:
+                raw = part.encode()
+                out += [self.add(Piece(text=None, bytes=half.hex())) for half in (raw[:2], raw[2:])]
+            else:
+                out.append(self.add(Piece(text=part)))
+        return out
+
+
+def scripted_run(
+    text: str,
+    pace: float,
+    shapes: Sequence[int],
+    prompt: str,
+    settings: DecodeSettings,
+    cancel: threading.Event | None,
+    before: Continuation | None,
+) -> Iterator[Event]:
+    """Both lanes of a race that writes `text`, with the trees SHAPES[s] of `shapes` in turn."""
+    words, rng = Vocabulary(), random.Random(settings.seed)
+    target = words.tokens(text)[before.continued_tokens if before else 0 :]
+    target = target[: settings.max_new_tokens]
+    eos = words.add(Piece(text=EOS))
+    if "endless" not in prompt:
+        target = [*target[: settings.max_new_tokens - 1], eos]
+    for other in OTHERS:
+        words.add(Piece(text=other))
+    header = _header(prompt, settings, eos, words, rng)
+    if before:
+        ids = {"prompt_ids": before.ids, "continued_tokens": before.continued_tokens}
+        header = header.model_copy(update=ids)
+    yield RunStarted(header=header, pieces=words.pieces)
+    yield PlainStarted(prefill_ms=21.0)
+    at, index, plain = 0, 0, 0
+    while at < len(target) or plain < len(target):
+        if cancel is not None and cancel.is_set():
+            return
+        time.sleep(pace)
+        if at < len(target):
+            shape = shapes[index % len(shapes)]
+            step = _step(index, at, target, shape, words, rng)
+            yield StepRecorded(step=step, trees=SHAPES if index == 0 else [])
+            at, index = at + len(step.emitted), index + 1
+        for _ in range(2):
+            if plain < len(target):
+                yield PlainRecorded(
+                    token=PlainToken(
+                        token_id=target[plain], prob=0.7, milliseconds=rng.uniform(18, 23)
+                    )
+                )
+                plain += 1
+
+
+def _step(
+    index: int, at: int, target: list[int], shape: int, words: Vocabulary, rng: random.Random
+) -> Step:
+    left = len(target) - at
+    if left == 1:
+        shape = 0
+    tree = SHAPES[shape]
+    parents, depths = tree.parents, tree.depths
+    accepted, tokens = [0], [target[at]]
+    known = list(words.pieces)
+    take = min(rng.choice([0, 0, 1, 1, 2, 3]), left - 1)
+    for row in range(1, len(parents)):
+        depth = depths[row]
+        if accepted[-1] == parents[row] and depth <= take and rng.random() < 0.8:
+            accepted.append(row)
+            tokens.append(target[at + depth])
+        else:
+            tokens.append(rng.choice(known))
+    verdicts = ["root"]
+    for row in range(1, len(parents)):
+        above = verdicts[parents[row]]
+        judged = "accepted" if row in accepted else "rejected"
+        verdicts.append(judged if above in ("root", "accepted") else "pruned")
+    n = len(parents)
+    emitted = target[at : at + len(accepted)]
+    bonus = target[at + len(accepted)] if at + len(accepted) < len(target) else None
+    draft = [1.0] + [round(rng.uniform(0.05, 0.8), 4) for _ in range(n - 1)]
+    joint = [1.0]
+    for row in range(1, n):
+        joint.append(round(joint[parents[row]] * draft[row], 6))
+    bare = n == 1
+    choices = [bonus if row == accepted[-1] else rng.choice(known) for row in range(n)]
+    for row in accepted[1:]:
+        choices[parents[row]] = tokens[row]
+    choices = [choice if choice is not None else known[0] for choice in choices]
+    return Step(
+        index=index,
+        context_length=30 + at,
+        tree=shape,
+        token_ids=tokens,
+        draft_probs=draft,
+        joint_probs=joint,
+        base_probs=[1.0] + [round(rng.uniform(0.01, 0.9), 4) for _ in range(n - 1)],
+        base_ranks=[0 if row in accepted else rng.randrange(1, 40) for row in range(n)],
+        choices=[] if bare else choices,
+        verdicts=verdicts,
+        base_top=[] if bare else [_top(choices[row], known, rng) for row in range(n)],
+        accepted=accepted,
+        emitted=emitted,
+        bonus=None if bare else bonus,
+        bonus_prob=None if bare else 0.61,
+        positions=[_position(30 + at + i, token, known, rng) for i, token in enumerate(emitted)],
+        timings=Timings(
+            heads=2.1,
+            draft=rng.uniform(0.3, 0.6),
+            verify=rng.uniform(24, 30),
+            accept=0.2,
+            commit=0.4,
+            record=1.0,
+        ),
+    )
+
+
+def _top(first: int, known: list[int], rng: random.Random) -> TopTokens:
+    others = rng.sample([token for token in known if token != first], 4)
+    return TopTokens(ids=[first, *others], probs=[0.62, 0.11, 0.08, 0.03, 0.004])
+
+
+def _position(index: int, base: int, known: list[int], rng: random.Random) -> Position:
+    return Position(
+        index=index, base_choice=base, heads=[_top(rng.choice(known), known, rng) for _ in range(4)]
+    )
+
+
+def _header(
+    prompt: str, settings: DecodeSettings, eos: int, words: Vocabulary, rng: random.Random
+) -> Header:
+    return Header(
+        created="2026-01-02T03:04:05Z",
+        explorer_version="0.1.0",
+        model="SmolLM2-135M",
+        heads="default",
+        num_heads=4,
+        backend="int4",
+        device="cpu",
+        versions={"python": "3"},
+        settings=Settings(
+            **{
+                name: getattr(settings, name)
+                for name in Settings.model_fields
+                if name != "acceptance"
+            },
+            acceptance=settings.rule,
+        ),
+        prompt=prompt,
+        prompt_ids=[1, 2, 3],
+        prompt_position=_position(29, next(iter(words.pieces)), list(words.pieces), rng),
+        prefill_ms=20.0,
+        eos_ids=[eos],
+    )
