@@ -8,9 +8,8 @@ the other sequences.
 
 from __future__ import annotations
 
-import contextlib
 import time
-from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 import torch
@@ -66,16 +65,9 @@ class BatchPasses:
             return (time.perf_counter() - start) * 1000
 
 
-@contextlib.contextmanager
-def batch_attention(model: BaseModel) -> Iterator[None]:
+def batch_attention(model: BaseModel) -> AbstractContextManager[None]:
     """Within it the network's attention takes batches; the library's own always does."""
-    ours = model.config._attn_implementation
-    if model.fixed_order:
-        model.network.set_attn_implementation(FIXED_ORDER_BATCH)
-    try:
-        yield
-    finally:
-        model.network.set_attn_implementation(ours)
+    return model.attention(FIXED_ORDER_BATCH) if model.fixed_order else nullcontext()
 
 
 def _fixed_order_batch(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -135,14 +137,18 @@ class BaseModel:
         return self.lm_head.weight.float()
 
     @contextlib.contextmanager
-    def library_attention(self):
-        """Within it the network runs with transformers' own attention and caches."""
+    def attention(self, name: str) -> Iterator[None]:
+        """Within it the network's attention is the one registered under `name`."""
         ours = self.config._attn_implementation
-        self.network.set_attn_implementation("sdpa" if ours == FIXED_ORDER else ours)
+        self.network.set_attn_implementation(name)
         try:
             yield
         finally:
             self.network.set_attn_implementation(ours)
+
+    def library_attention(self) -> AbstractContextManager[None]:
+        """Within it the network runs with transformers' own attention and caches."""
+        return self.attention("sdpa" if self.fixed_order else self.config._attn_implementation)
 
     def synchronise(self) -> None:
         """Wait for the device, so that a clock read afterwards is true."""

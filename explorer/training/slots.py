@@ -6,8 +6,8 @@ has a slot in a KV cache of its own length; a text that joins is read in by a pa
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 
 import torch
 from torch.nn.functional import scaled_dot_product_attention
@@ -162,16 +162,10 @@ class _Slots:
         return ended or text.is_lost()
 
 
-@contextlib.contextmanager
-def one_row_attention(model: BaseModel) -> Iterator[None]:
+def one_row_attention(model: BaseModel) -> AbstractContextManager[None]:
     """Within it, passes with one row a text are faster where the library's attention is used."""
     ours = model.config._attn_implementation
-    if ours == "sdpa":
-        model.network.set_attn_implementation(ONE_ROW)
-    try:
-        yield
-    finally:
-        model.network.set_attn_implementation(ours)
+    return model.attention(ONE_ROW) if ours == "sdpa" else nullcontext()
 
 
 def _one_row(
