@@ -7,17 +7,13 @@ has a slot in a KV cache of its own length; a text that joins is read in by a pa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
 
 import torch
-from torch.nn.functional import scaled_dot_product_attention
-from transformers import AttentionInterface
 from transformers.cache_utils import Cache, CacheLayerMixin, DynamicCache
 
 from explorer.models.base import BaseModel
 from explorer.training.data import right_padded
 
-ONE_ROW = "one_row"
 GROW_BY = 128  # positions
 JOIN_TOGETHER = 8  # texts; one by one, reading them in would take a third of the time
 
@@ -128,14 +124,13 @@ class _Slots:
         for layer in self.layers:
             layer.places, layer.longest = self.lengths, longest
         seen = torch.arange(longest) <= self.lengths[:, None]
-        with one_row_attention(self.model):
-            output = self.model.network.base_model(
-                input_ids=self.tokens[:, None],
-                position_ids=self.lengths[:, None],
-                attention_mask=seen[:, None, None],
-                cache=self.cache,
-                use_cache=True,
-            )
+        output = self.model.network.base_model(
+            input_ids=self.tokens[:, None],
+            position_ids=self.lengths[:, None],
+            attention_mask=seen[:, None, None],
+            cache=self.cache,
+            use_cache=True,
+        )
         busy = [slot for slot, text in enumerate(self.texts) if text is not None]
         self.lengths[busy] += 1
         self._take(busy, output.last_hidden_state[busy, 0])
@@ -160,36 +155,6 @@ class _Slots:
     def _has_ended(self, text: Sequence) -> bool:
         ended = text.new[-1] in self.model.eos_ids or len(text.new) >= text.limit
         return ended or text.is_lost()
-
-
-def one_row_attention(model: BaseModel) -> AbstractContextManager[None]:
-    """Within it, passes with one row a text are faster where the library's attention is used."""
-    ours = model.config._attn_implementation
-    return model.attention(ONE_ROW) if ours == "sdpa" else nullcontext()
-
-
-def _one_row(
-    module: torch.nn.Module,
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    attention_mask: torch.Tensor,
-    scaling: float | None = None,
-    **__: object,
-) -> tuple[torch.Tensor, None]:
-    """The query heads of one key-value head as rows of one product.
-
-    query [b, heads, 1, size]; key and value [b, kv heads, positions, size]; mask bool
-    [b, 1, 1, positions]. Returns ([b, 1, heads, size], None). The library's way, a product for
-    every query head, reads each key once for each and takes three times as long or more.
-    """
-    b, heads, _, size = query.shape
-    rows = query.reshape(b, key.shape[1], -1, size)
-    output = scaled_dot_product_attention(rows, key, value, attention_mask, scale=scaling)
-    return output.reshape(b, 1, heads, -1), None
-
-
-AttentionInterface.register(ONE_ROW, _one_row)
 
 
 @torch.inference_mode()
