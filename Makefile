@@ -6,6 +6,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+MODULES := node_modules
+# Node and npm come with requirements-dev.txt: the same version everywhere, none to install first.
+NODE := PATH="$(CURDIR)/$(BIN):$$PATH"
 ARGS ?=
 
 .PHONY: run test lint format model browser clean
@@ -17,13 +20,15 @@ run: $(VENV)/.installed model
 test: $(VENV)/.installed-dev model browser
 	$(BIN)/python -m pytest $(ARGS)
 
-lint: $(VENV)/.installed-dev
+lint: $(VENV)/.installed-dev $(MODULES)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(NODE) npm run --silent lint
 
-format: $(VENV)/.installed-dev
+format: $(VENV)/.installed-dev $(MODULES)/.installed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(NODE) npm run --silent format
 
 # The default model, checked against its hash; nothing is fetched when it is already here.
 model: $(VENV)/.installed
@@ -48,5 +53,10 @@ $(VENV)/.installed-dev: requirements-dev.txt requirements-train.txt requirements
 	$(BIN)/python -m pip install --disable-pip-version-check -r requirements-dev.txt
 	@touch $@
 
+# What checks the page's JavaScript and CSS; the page itself needs none of it.
+$(MODULES)/.installed: package.json package-lock.json $(VENV)/.installed-dev
+	$(NODE) npm ci --no-progress
+	@touch $@
+
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(MODULES) .pytest_cache .ruff_cache .hypothesis

@@ -17,12 +17,18 @@ export function categoriesView(page) {
 
   function draw() {
     const rows = rowsOf(page);
-    picture.note.textContent = rows.length ? "geometric means over prompts; whiskers: 95 % intervals" : "appears with the first prompt";
+    picture.note.textContent = rows.length
+      ? "geometric means over prompts; whiskers: 95 % intervals"
+      : "appears with the first prompt";
     return chart(rows, picture.size.width);
   }
 
   function update() {
-    legend.replaceChildren(...page.chosen.filter((name) => name !== "plain").flatMap((name) => [h("span", {}, badge(name), name)]));
+    legend.replaceChildren(
+      ...page.chosen
+        .filter((name) => name !== "plain")
+        .flatMap((name) => [h("span", {}, badge(name), name)]),
+    );
     picture.redraw();
   }
   return { element: picture.element, update };
@@ -44,7 +50,14 @@ function chart(rows, width) {
   const blocks = rows.map(([, some]) => Math.max(LEAST, some.length * LINE) + GAP);
   const height = Math.max(TOP + blocks.reduce((sum, block) => sum + block, 0), 330);
   const scale = scaleOf(rows, width);
-  const svg = s("svg", { class: "cx-svg", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": spoken(rows) });
+  const svg = s("svg", {
+    class: "cx-svg",
+    viewBox: `0 0 ${width} ${height}`,
+    width,
+    height,
+    role: "img",
+    "aria-label": spoken(rows),
+  });
   svg.append(...axis(scale, height));
   let y = TOP;
   rows.forEach((row, i) => {
@@ -60,7 +73,11 @@ function scaleOf(rows, width) {
   const [least, most] = [Math.min(0.9, ...dots), Math.max(1.3, ...dots)];
   const [low, high] = [least - MARGIN * (most - least), most + MARGIN * (most - least)];
   const inside = (value) => Math.max(low, Math.min(high, value));
-  return { low, high, x: (value) => LEFT + ((width - LEFT - RIGHT) * (inside(value) - low)) / (high - low) };
+  return {
+    low,
+    high,
+    x: (value) => LEFT + ((width - LEFT - RIGHT) * (inside(value) - low)) / (high - low),
+  };
 }
 
 function category([name, some], { x }, top, width) {
@@ -71,8 +88,18 @@ function category([name, some], { x }, top, width) {
   ];
   some.forEach(([method, { speedup, spread }], i) => {
     const y = top + GAP / 2 + LINE * (i + 0.5);
-    const title = s("title", {}, `${name}, ${method}: ${ratio(speedup)}×${spread === null ? "" : ` ± ${ratio(spread)}`}`);
-    const whisker = spread === null ? null : s("path", { class: `cx-whisker is-${method}`, d: `M${x(speedup - spread)} ${y}H${x(speedup + spread)}` });
+    const title = s(
+      "title",
+      {},
+      `${name}, ${method}: ${ratio(speedup)}×${spread === null ? "" : ` ± ${ratio(spread)}`}`,
+    );
+    const whisker =
+      spread === null
+        ? null
+        : s("path", {
+            class: `cx-whisker is-${method}`,
+            d: `M${x(speedup - spread)} ${y}H${x(speedup + spread)}`,
+          });
     parts.push(s("g", {}, title, whisker, mark(method, x(speedup), y)));
   });
   return parts;
@@ -81,16 +108,25 @@ function category([name, some], { x }, top, width) {
 function axis({ low, high, x }, height) {
   const step = high - low > 1.5 ? 0.5 : high - low > 0.7 ? 0.2 : 0.1;
   const ticks = [];
-  for (let tick = Math.ceil(low / step) * step; tick <= high + 1e-9; tick += step) ticks.push(Number(tick.toFixed(2)));
+  for (let tick = Math.ceil(low / step) * step; tick <= high + 1e-9; tick += step)
+    ticks.push(Number(tick.toFixed(2)));
   const apart = ticks.filter((tick) => tick === 1 || Math.abs(x(tick) - x(1)) > 52); // "1× = plain" is wide
   return [
     ...ticks.map((tick) => s("path", { class: "cx-gridline", d: `M${x(tick)} ${TOP}V${height}` })),
     s("path", { class: "cx-even", d: `M${x(1)} ${TOP - 4}V${height}` }),
-    ...apart.map((tick) => s("text", { class: "cx-tick", x: x(tick), y: TOP - 7 }, tick === 1 ? "1× = plain" : `${tick}×`)),
+    ...apart.map((tick) =>
+      s(
+        "text",
+        { class: "cx-tick", x: x(tick), y: TOP - 7 },
+        tick === 1 ? "1× = plain" : `${tick}×`,
+      ),
+    ),
   ];
 }
 
 const short = (text) => (text.length > 13 ? `${text.slice(0, 12)}…` : text || "(none)");
 
-const spoken = (rows) => rows.length === 0 ? "Speedup by category: nothing measured yet" :
-  `Speedup by category. ${rows.map(([category, some]) => `${category}: ${some.map(([method, { speedup }]) => `${method} ${ratio(speedup)}`).join(", ")}`).join("; ")}`;
+const spoken = (rows) =>
+  rows.length === 0
+    ? "Speedup by category: nothing measured yet"
+    : `Speedup by category. ${rows.map(([category, some]) => `${category}: ${some.map(([method, { speedup }]) => `${method} ${ratio(speedup)}`).join(", ")}`).join("; ")}`;

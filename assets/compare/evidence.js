@@ -17,13 +17,34 @@ export function evidenceView(page) {
   const head = h("tr", {});
   const body = h("tbody", {});
   const columns = h("colgroup", {});
-  const table = h("table", { class: "cx-table cx-evidence" }, 
-    h("caption", { class: "sx-unseen" }, "Per prompt and method: whether the token ids equal plain's"), columns, h("thead", {}, head), body);
-  const scroll = h("div", { class: "cx-scroll cx-tall", tabindex: 0, role: "region", "aria-label": "Evidence, prompt by prompt" }, table);
+  const table = h(
+    "table",
+    { class: "cx-table cx-evidence" },
+    h(
+      "caption",
+      { class: "sx-unseen" },
+      "Per prompt and method: whether the token ids equal plain's",
+    ),
+    columns,
+    h("thead", {}, head),
+    body,
+  );
+  const scroll = h(
+    "div",
+    {
+      class: "cx-scroll cx-tall",
+      tabindex: 0,
+      role: "region",
+      "aria-label": "Evidence, prompt by prompt",
+    },
+    table,
+  );
   element.append(told, scroll);
 
   function shown() {
-    const racing = page.chosen.filter((name) => name !== "plain" && !page.comparison.report?.unavailable[name]);
+    const racing = page.chosen.filter(
+      (name) => name !== "plain" && !page.comparison.report?.unavailable[name],
+    );
     return racing.includes(page.lit.method) ? [page.lit.method] : racing;
   }
 
@@ -31,14 +52,36 @@ export function evidenceView(page) {
     const { races, prompts, report } = page.comparison;
     const methods = shown();
     all.disabled = page.lit.method === null;
-    note.textContent = races.length ? "token ids compared in this run" : "appears with the first prompt";
-    told.textContent = races.length ? summary(races.filter((race) => methods.includes(race.method)), report, methods) : "";
+    note.textContent = races.length
+      ? "token ids compared in this run"
+      : "appears with the first prompt";
+    told.textContent = races.length
+      ? summary(
+          races.filter((race) => methods.includes(race.method)),
+          report,
+          methods,
+        )
+      : "";
     replace(columns, h("col", { class: "cx-first" }), ...methods.map(() => h("col", {})));
     table.style.minWidth = `${FIRST + EACH * methods.length}px`;
-    replace(head, h("th", { scope: "col" }, "prompt"), ...methods.map((name) => h("th", { scope: "col" }, h("span", { class: "cx-name" }, badge(name), name))));
+    replace(
+      head,
+      h("th", { scope: "col" }, "prompt"),
+      ...methods.map((name) =>
+        h("th", { scope: "col" }, h("span", { class: "cx-name" }, badge(name), name)),
+      ),
+    );
     const done = new Map();
     for (const race of races) done.set(race.number, [...(done.get(race.number) ?? []), race]);
-    replace(body, ...[...done].map(([number, some]) => row(prompts[number], methods.map((name) => some.find((race) => race.method === name)))));
+    replace(
+      body,
+      ...[...done].map(([number, some]) =>
+        row(
+          prompts[number],
+          methods.map((name) => some.find((race) => race.method === name)),
+        ),
+      ),
+    );
   }
 
   function reveal() {
@@ -51,8 +94,17 @@ export function evidenceView(page) {
 function row(record, races) {
   const prompt = readable(record?.prompt ?? "").replaceAll("\n", " ↵ ");
   const short = prompt.length > LONGEST ? `${prompt.slice(0, LONGEST - 1)}…` : prompt;
-  return h("tr", {}, h("th", { scope: "row", title: prompt.slice(0, 2000) }, h("b", {}, record?.id ?? ""), h("span", { class: "cx-prompt" }, short)),
-    ...races.map((race) => (race ? verdict(race) : h("td", {}))));
+  return h(
+    "tr",
+    {},
+    h(
+      "th",
+      { scope: "row", title: prompt.slice(0, 2000) },
+      h("b", {}, record?.id ?? ""),
+      h("span", { class: "cx-prompt" }, short),
+    ),
+    ...races.map((race) => (race ? verdict(race) : h("td", {}))),
+  );
 }
 
 function verdict(race) {
@@ -61,9 +113,23 @@ function verdict(race) {
     const same = `all ${plural(race.tokens, "token")}`;
     return h("td", { class: "cx-same", title: `${same} are plain's; ${speeds}` }, `= ${same}`);
   }
-  const { position, plain_text: plain, method_text: ours, plain_token: expected, method_token: got, verdict: kind, explanation } = race.difference;
+  const {
+    position,
+    plain_text: plain,
+    method_text: ours,
+    plain_token: expected,
+    method_token: got,
+    verdict: kind,
+    explanation,
+  } = race.difference;
   const where = `≠ at token ${position}: ${named(plain, expected)} by plain, ${named(ours, got)} here`;
-  return h("td", { class: "cx-differs", title: speeds }, where, h("small", {}, explanation ?? `Not looked at here: ${AUDIT} ${race.method} tells why.`), kind === "tie" ? h("small", {}, "A tie is no loss.") : null);
+  return h(
+    "td",
+    { class: "cx-differs", title: speeds },
+    where,
+    h("small", {}, explanation ?? `Not looked at here: ${AUDIT} ${race.method} tells why.`),
+    kind === "tie" ? h("small", {}, "A tie is no loss.") : null,
+  );
 }
 
 const named = (text, id) => (id === null ? "(text ended)" : `‘${text ?? "?"}’ (${id})`);
@@ -71,9 +137,15 @@ const named = (text, id) => (id === null ? "(text ended)" : `‘${text ?? "?"}�
 function summary(races, report, methods) {
   const differing = races.filter((race) => !race.identical);
   const who = methods.length === 1 ? methods[0] : "every method";
-  if (!differing.length) return `On all ${plural(report.prompts, "prompt")}, ${who} wrote exactly the token ids of plain decoding (${report.backend} on ${report.device}).`;
+  if (!differing.length)
+    return `On all ${plural(report.prompts, "prompt")}, ${who} wrote exactly the token ids of plain decoding (${report.backend} on ${report.device}).`;
   const ties = differing.filter(({ difference }) => difference.verdict === "tie").length;
   const bugs = differing.filter(({ difference }) => difference.verdict === "divergence").length;
-  const found = [ties && `${plural(ties, "numerical tie")}`, bugs && `${plural(bugs, "divergence")}`].filter(Boolean).join(", ");
+  const found = [
+    ties && `${plural(ties, "numerical tie")}`,
+    bugs && `${plural(bugs, "divergence")}`,
+  ]
+    .filter(Boolean)
+    .join(", ");
   return `${differing.length} of ${plural(races.length, "text")} differ from plain's${found ? `: ${found}` : ""}. \`${AUDIT} ${methods[0]}\` looks at every difference.`;
 }

@@ -4,7 +4,10 @@ import { download } from "../step_explorer/dom.js";
 import { NONE, percent, rate, ratio } from "../step_explorer/numbers.js";
 
 export const saveJson = (page) =>
-  download(name("json"), new Blob([JSON.stringify(record(page), null, 2)], { type: "application/json" }));
+  download(
+    name("json"),
+    new Blob([JSON.stringify(record(page), null, 2)], { type: "application/json" }),
+  );
 
 export const saveCsv = (page) => download(name("csv"), new Blob([csv(page)], { type: "text/csv" }));
 
@@ -25,28 +28,66 @@ export async function copyMarkdown(page, told) {
   setTimeout(() => (told.textContent = before), 1500);
 }
 
-const FIGURES = ["tokens", "steps", "seconds", "tokens_per_second", "tokens_per_step", "step_ms", "speedup"];
+const FIGURES = [
+  "tokens",
+  "steps",
+  "seconds",
+  "tokens_per_second",
+  "tokens_per_step",
+  "step_ms",
+  "speedup",
+];
 const PREDICTED = [
-  "alpha", "drafted", "rows", "cost", "draft", "rest", "tokens_per_step", "product", "measured_tokens_per_step",
-  "speedup_idealised", "error_idealised", "speedup_at_cost", "error_at_cost", "measured_speedup", "pays_as_published", "pays_corrected",
+  "alpha",
+  "drafted",
+  "rows",
+  "cost",
+  "draft",
+  "rest",
+  "tokens_per_step",
+  "product",
+  "measured_tokens_per_step",
+  "speedup_idealised",
+  "error_idealised",
+  "speedup_at_cost",
+  "error_at_cost",
+  "measured_speedup",
+  "pays_as_published",
+  "pays_corrected",
 ];
 const SHARES = ["heads", "draft", "verify", "accept", "commit"];
 
 /** One line a method, every figure as it was measured. */
 export function csv(page) {
   const head = [
-    "method", ...FIGURES, "spread", "plain_tokens_per_second", ...SHARES.map((part) => `share_${part}`),
-    "acceptance_by_depth", "extra_megabytes", "extra_share", "lossless", "identical_prompts", "prompts",
+    "method",
+    ...FIGURES,
+    "spread",
+    "plain_tokens_per_second",
+    ...SHARES.map((part) => `share_${part}`),
+    "acceptance_by_depth",
+    "extra_megabytes",
+    "extra_share",
+    "lossless",
+    "identical_prompts",
+    "prompts",
     ...PREDICTED.map((field) => `predicted_${field}`),
   ];
   const { report } = page.comparison;
   const lines = Object.entries(report.methods).map(([method, figures]) => {
     const details = report.details[method];
     return [
-      method, ...FIGURES.map((field) => figures[field]), details?.spread, details?.plain_tokens_per_second,
+      method,
+      ...FIGURES.map((field) => figures[field]),
+      details?.spread,
+      details?.plain_tokens_per_second,
       ...SHARES.map((part) => figures.shares?.[part]),
       details?.acceptance.map(({ rate: value }) => value ?? "").join(" "),
-      details?.memory?.megabytes, details?.memory?.share, details?.lossless, details?.identical_prompts, report.prompts,
+      details?.memory?.megabytes,
+      details?.memory?.share,
+      details?.lossless,
+      details?.identical_prompts,
+      report.prompts,
       ...PREDICTED.map((field) => details?.prediction?.[field]),
     ];
   });
@@ -60,22 +101,56 @@ const quoted = (value) => {
 
 export function markdown(page) {
   const { report } = page.comparison;
-  const head = ["method", "tokens/s", "plain", "speedup", "tokens per step", "acceptance by depth", "extra memory", "lossless", "same text as plain"];
-  const rows = Object.entries(report.methods).map(([method, figures]) => markdownRow(method, figures, report));
+  const head = [
+    "method",
+    "tokens/s",
+    "plain",
+    "speedup",
+    "tokens per step",
+    "acceptance by depth",
+    "extra memory",
+    "lossless",
+    "same text as plain",
+  ];
+  const rows = Object.entries(report.methods).map(([method, figures]) =>
+    markdownRow(method, figures, report),
+  );
   const told = `${report.model}, ${report.backend} on ${report.device}: ${report.prompts} prompts, up to ${report.max_new_tokens} tokens each, greedy, tree ${report.tree}; speedups are geometric means over the prompts, ± a 95 % interval.`;
-  return [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n") + `\n\n${told}\n`;
+  return (
+    [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n") +
+    `\n\n${told}\n`
+  );
 }
 
 function markdownRow(method, figures, report) {
   const details = report.details[method];
-  if (!details) return [`\`${method}\``, rate(figures.tokens_per_second), NONE, "1", ratio(figures.tokens_per_step), NONE, NONE, "the baseline", NONE];
+  if (!details)
+    return [
+      `\`${method}\``,
+      rate(figures.tokens_per_second),
+      NONE,
+      "1",
+      ratio(figures.tokens_per_step),
+      NONE,
+      NONE,
+      "the baseline",
+      NONE,
+    ];
   const spread = details.spread === null ? "" : ` ± ${ratio(details.spread)}`;
   return [
-    `\`${method}\``, rate(figures.tokens_per_second), rate(details.plain_tokens_per_second), `${ratio(figures.speedup)}×${spread}`,
-    ratio(figures.tokens_per_step), details.acceptance.map(({ rate: value }) => percent(value)).join(" ") || NONE,
-    details.memory ? `${details.memory.megabytes.toFixed(1)} MB (${(100 * details.memory.share).toFixed(1)} %)` : NONE,
-    details.lossless ? "yes" : "no", `${details.identical_prompts} of ${report.prompts}`,
+    `\`${method}\``,
+    rate(figures.tokens_per_second),
+    rate(details.plain_tokens_per_second),
+    `${ratio(figures.speedup)}×${spread}`,
+    ratio(figures.tokens_per_step),
+    details.acceptance.map(({ rate: value }) => percent(value)).join(" ") || NONE,
+    details.memory
+      ? `${details.memory.megabytes.toFixed(1)} MB (${(100 * details.memory.share).toFixed(1)} %)`
+      : NONE,
+    details.lossless ? "yes" : "no",
+    `${details.identical_prompts} of ${report.prompts}`,
   ];
 }
 
-const name = (kind) => `medusa-comparison-${new Date().toISOString().slice(0, 19).replace(/[-:]/g, "").replace("T", "-")}.${kind}`;
+const name = (kind) =>
+  `medusa-comparison-${new Date().toISOString().slice(0, 19).replace(/[-:]/g, "").replace("T", "-")}.${kind}`;

@@ -12,17 +12,32 @@ const GROUPS = [
   ["pays?", 2, "The break-even rule: as published, and with the root token counted"],
 ];
 const COLUMNS = [
-  ["α", "Acceptance rate of one draft, all depths together: accepted / (accepted + first rejections)"],
+  [
+    "α",
+    "Acceptance rate of one draft, all depths together: accepted / (accepted + first rejections)",
+  ],
   ["K", "Mean depth of the drafts in a step"],
   ["n", "Mean rows of a verify pass, the root counted"],
   ["C(n)", "Time of a pass over n rows over that of one row, measured in this run"],
   ["K·T_draft/T₁", "Time of a step's drafting over plain decoding's time per token"],
-  ["formula", "Chains: E = (1 − α^(K+1)) / (1 − α). Trees: τ = 1 + E[L], E[L] = Σ P(L ≥ m), from the measured joint acceptance along the paths"],
-  ["of products", "The paper's estimate for trees: products of each head's own accuracy, as if heads were independent"],
+  [
+    "formula",
+    "Chains: E = (1 − α^(K+1)) / (1 − α). Trees: τ = 1 + E[L], E[L] = Σ P(L ≥ m), from the measured joint acceptance along the paths",
+  ],
+  [
+    "of products",
+    "The paper's estimate for trees: products of each head's own accuracy, as if heads were independent",
+  ],
   ["measured", "New tokens per step with a verify pass"],
   ["S", "S = E / (1 + K·T_draft/T₁): takes the verify pass for as cheap as one row"],
-  ["S′ with C(n)", "Chains: S′ = E / (C(K+1) + K·T_draft/T₁). Trees: S = τ / (C(n) + (T_heads + T_rest)/T₁)"],
-  ["measured", "All steps together: tokens per step over the step's time in plain tokens. (The table's speedup is the mean over prompts.)"],
+  [
+    "S′ with C(n)",
+    "Chains: S′ = E / (C(K+1) + K·T_draft/T₁). Trees: S = τ / (C(n) + (T_heads + T_rest)/T₁)",
+  ],
+  [
+    "measured",
+    "All steps together: tokens per step over the step's time in plain tokens. (The table's speedup is the mean over prompts.)",
+  ],
   ["as published", "m·T_llm > k·T_draft + T_forward, with m accepted drafts"],
   ["corrected", "A step also emits the base model's own token, so m + 1"],
 ];
@@ -32,18 +47,41 @@ const WIDTHS = [13.5, 4.5, 4.5, 5, 5.5, 9, 8, 8.5, 7, 10, 10, 7, 7, 6]; // perce
 export function formulasView(page) {
   const { element, note } = card("formulas", "What the formulas predict", "");
   const body = h("tbody", {});
-  const table = h("table", { class: "cx-table cx-formulas" },
+  const table = h(
+    "table",
+    { class: "cx-table cx-formulas" },
     h("caption", { class: "sx-unseen" }, "Predictions beside measurements"),
     h("colgroup", {}, ...WIDTHS.map((width) => h("col", { style: `width:${width}%` }))),
-    h("thead", {},
-      h("tr", {}, h("th", { rowspan: 2, scope: "col" }, "method"), ...GROUPS.map(([name, span, title]) => h("th", { colspan: span, scope: "colgroup", title }, name))),
-      h("tr", {}, ...COLUMNS.map(([name, title]) => h("th", { scope: "col", title }, name)))), body);
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        h("th", { rowspan: 2, scope: "col" }, "method"),
+        ...GROUPS.map(([name, span, title]) =>
+          h("th", { colspan: span, scope: "colgroup", title }, name),
+        ),
+      ),
+      h("tr", {}, ...COLUMNS.map(([name, title]) => h("th", { scope: "col", title }, name))),
+    ),
+    body,
+  );
   const told = h("p", { class: "cx-note" });
-  element.append(h("div", { class: "cx-scroll", tabindex: 0, role: "region", "aria-label": "Table of predictions" }, table), told);
+  element.append(
+    h(
+      "div",
+      { class: "cx-scroll", tabindex: 0, role: "region", "aria-label": "Table of predictions" },
+      table,
+    ),
+    told,
+  );
 
   function update() {
     const { report } = page.comparison;
-    note.textContent = report?.cost_curve ? curve(report.cost_curve) : "from the run's own inputs, once the first prompt is done";
+    note.textContent = report?.cost_curve
+      ? curve(report.cost_curve)
+      : "from the run's own inputs, once the first prompt is done";
     replace(body, ...page.chosen.filter((name) => name !== "plain").map((name) => row(page, name)));
     told.textContent = report?.prompts ? legend(page) : "";
   }
@@ -53,38 +91,74 @@ export function formulasView(page) {
 function row(page, name) {
   const found = page.details(name)?.prediction;
   const heading = h("th", { scope: "row" }, h("span", { class: "cx-name" }, badge(name), name));
-  if (!found) return h("tr", {}, heading, ...COLUMNS.map(() => h("td", { class: "sx-soft" }, NONE)));
-  return h("tr", { "data-method": name }, heading,
-    number(ratio(found.alpha)), number(found.drafted.toFixed(1)), number(found.rows.toFixed(1)), number(ratio(found.cost)), number(ratio(found.draft)),
-    number(`${found.chain ? "E" : "τ"} = ${ratio(found.tokens_per_step)}`), number(ratio(found.product)), measured(ratio(found.measured_tokens_per_step)),
-    number(`${ratio(found.speedup_idealised)}×`, found.error_idealised), number(`${ratio(found.speedup_at_cost)}×`, found.error_at_cost), measured(`${ratio(found.measured_speedup)}×`),
-    answer(found.pays_as_published, found.measured_speedup), answer(found.pays_corrected, found.measured_speedup));
+  if (!found)
+    return h("tr", {}, heading, ...COLUMNS.map(() => h("td", { class: "sx-soft" }, NONE)));
+  return h(
+    "tr",
+    { "data-method": name },
+    heading,
+    number(ratio(found.alpha)),
+    number(found.drafted.toFixed(1)),
+    number(found.rows.toFixed(1)),
+    number(ratio(found.cost)),
+    number(ratio(found.draft)),
+    number(`${found.chain ? "E" : "τ"} = ${ratio(found.tokens_per_step)}`),
+    number(ratio(found.product)),
+    measured(ratio(found.measured_tokens_per_step)),
+    number(`${ratio(found.speedup_idealised)}×`, found.error_idealised),
+    number(`${ratio(found.speedup_at_cost)}×`, found.error_at_cost),
+    measured(`${ratio(found.measured_speedup)}×`),
+    answer(found.pays_as_published, found.measured_speedup),
+    answer(found.pays_corrected, found.measured_speedup),
+  );
 }
 
 const number = (text, error = null) =>
-  h("td", { class: "is-number" }, text, error === null ? null : h("small", { title: "prediction error: predicted / measured − 1" }, ` ${signed(error)}`));
+  h(
+    "td",
+    { class: "is-number" },
+    text,
+    error === null
+      ? null
+      : h("small", { title: "prediction error: predicted / measured − 1" }, ` ${signed(error)}`),
+  );
 const measured = (text) => h("td", { class: "is-number" }, h("strong", {}, text));
 
 /** A rule that contradicts the measurement says so. */
 function answer(says, speedup) {
   const wrong = says !== speedup > 1;
-  return h("td", { class: wrong ? "cx-wrong" : null, title: wrong ? "the measurement says otherwise" : "as measured" }, says ? "yes" : "no", wrong ? h("small", {}, " wrong") : null);
+  return h(
+    "td",
+    {
+      class: wrong ? "cx-wrong" : null,
+      title: wrong ? "the measurement says otherwise" : "as measured",
+    },
+    says ? "yes" : "no",
+    wrong ? h("small", {}, " wrong") : null,
+  );
 }
 
 const signed = (error) => `${error < 0 ? "−" : "+"}${Math.abs(100 * error).toFixed(0)} %`;
 
 function curve({ rows, ratios, one_row_ms: one, context_length: context }) {
-  const told = rows.slice(1).map((n, i) => `C(${n}) ${ratio(ratios[i + 1])}`).join(" · ");
+  const told = rows
+    .slice(1)
+    .map((n, i) => `C(${n}) ${ratio(ratios[i + 1])}`)
+    .join(" · ");
   return `estimates from measured inputs · one row ${one.toFixed(1)} ms · ${told} · behind ${context} tokens`;
 }
 
 function legend(page) {
-  const about = "S and S′ are estimates; small figures behind them are their error against the speedup measured beside them: of all steps that had a pass, taken together. (The table above is the mean over prompts, and counts every token.)";
-  const name = page.chosen.find((method) => (page.details(method)?.prediction?.product ?? null) !== null);
+  const about =
+    "S and S′ are estimates; small figures behind them are their error against the speedup measured beside them: of all steps that had a pass, taken together. (The table above is the mean over prompts, and counts every token.)";
+  const name = page.chosen.find(
+    (method) => (page.details(method)?.prediction?.product ?? null) !== null,
+  );
   if (!name) return about;
   const { product, measured_tokens_per_step: told } = page.details(name).prediction;
-  const why = product < told
-    ? "heads that are right tend to be right together"
-    : "steps start where the last draft failed, at harder positions than the average";
+  const why =
+    product < told
+      ? "heads that are right tend to be right together"
+      : "steps start where the last draft failed, at harder positions than the average";
   return `${about} For ${name}, products of single heads' accuracies expect ${ratio(product)} tokens per step, and ${ratio(told)} were measured: ${why}.`;
 }

@@ -16,18 +16,33 @@ export function lengthsView(page) {
 
   function update() {
     const measured = page.chosen.some((name) => total(page.details(name)) > 0);
-    note.textContent = measured ? "steps by the tokens that they gained, the root counted" : "appears with the first prompt";
-    replace(body, ...page.chosen.filter((name) => name !== "plain").map((name) => row(name, page.details(name), page.comparison.report?.unavailable[name])));
+    note.textContent = measured
+      ? "steps by the tokens that they gained, the root counted"
+      : "appears with the first prompt";
+    replace(
+      body,
+      ...page.chosen
+        .filter((name) => name !== "plain")
+        .map((name) => row(name, page.details(name), page.comparison.report?.unavailable[name])),
+    );
   }
   return { element, update };
 }
 
-const total = (details) => Object.values(details?.emitted_per_step ?? {}).reduce((sum, n) => sum + n, 0);
+const total = (details) =>
+  Object.values(details?.emitted_per_step ?? {}).reduce((sum, n) => sum + n, 0);
 
 function row(name, details, reason) {
   const steps = total(details);
   const heading = h("span", { class: "cx-name" }, badge(name), name);
-  if (!steps) return h("div", { class: "cx-length" }, heading, h("small", {}, reason ? "not run" : ""), h("div", { class: "cx-parts is-empty" }));
+  if (!steps)
+    return h(
+      "div",
+      { class: "cx-length" },
+      heading,
+      h("small", {}, reason ? "not run" : ""),
+      h("div", { class: "cx-parts is-empty" }),
+    );
   const counts = new Array(MOST).fill(0);
   let tokens = 0;
   for (const [gained, times] of Object.entries(details.emitted_per_step)) {
@@ -36,14 +51,27 @@ function row(name, details, reason) {
   }
   const told = counts.map((times, i) => `${words(i)}: ${percent(times / steps)}`).join(", ");
   const parts = counts.map((times, i) => part(i, times / steps, times));
-  return h("div", { class: "cx-length" }, heading, h("small", {}, `mean ${ratio(tokens / steps)} · ${plural(steps, "step")}`),
-    h("div", { class: "cx-parts", role: "img", "aria-label": `${name}: ${told}` }, ...parts));
+  return h(
+    "div",
+    { class: "cx-length" },
+    heading,
+    h("small", {}, `mean ${ratio(tokens / steps)} · ${plural(steps, "step")}`),
+    h("div", { class: "cx-parts", role: "img", "aria-label": `${name}: ${told}` }, ...parts),
+  );
 }
 
 function part(i, share, times) {
   if (!times) return null;
   const label = share < WIDE ? "" : `${i + 1}${i + 1 === MOST ? "+" : ""}`;
-  return h("i", { class: `is-${i + 1}`, style: `width:${100 * share}%`, title: `${words(i)}: ${percent(share)} of the steps` }, label);
+  return h(
+    "i",
+    {
+      class: `is-${i + 1}`,
+      style: `width:${100 * share}%`,
+      title: `${words(i)}: ${percent(share)} of the steps`,
+    },
+    label,
+  );
 }
 
 const words = (i) => (i + 1 === MOST ? `${MOST} tokens or more` : plural(i + 1, "token"));

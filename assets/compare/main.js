@@ -14,8 +14,13 @@ import { tableView } from "./table.js";
 import { winsView } from "./wins.js";
 
 const STYLES = [
-  "../step_explorer/base.css", "../step_explorer/layout.css", "../step_explorer/narrow.css",
-  "compare.css", "setup.css", "tables.css", "charts.css",
+  "../step_explorer/base.css",
+  "../step_explorer/layout.css",
+  "../step_explorer/narrow.css",
+  "compare.css",
+  "setup.css",
+  "tables.css",
+  "charts.css",
 ];
 
 class ComparePage {
@@ -27,14 +32,27 @@ class ComparePage {
     this.chosen = setup.methods.map(({ name }) => name); // methods that the table has rows for
     this.asked = null; // those of a comparison that the server has not begun yet
     this.lit = { method: null }; // whose evidence is shown
-    this.views = [setupView, statusView, tableView, categoriesView, lengthsView, winsView, formulasView, batchView, evidenceView]
-      .map((view) => view(this));
+    this.views = [
+      setupView,
+      statusView,
+      tableView,
+      categoriesView,
+      lengthsView,
+      winsView,
+      formulasView,
+      batchView,
+      evidenceView,
+    ].map((view) => view(this));
     const [form, status, table, categories, lengths, wins, formulas, batch, evidence] = this.views;
     element.className = "sx cx";
     element.replaceChildren(
-      form.element, status.element, table.element,
+      form.element,
+      status.element,
+      table.element,
       h("div", { class: "cx-charts" }, categories.element, lengths.element, wins.element),
-      formulas.element, batch.element, evidence.element,
+      formulas.element,
+      batch.element,
+      evidence.element,
     );
     this.#tell("begun");
   }
@@ -83,7 +101,8 @@ class ComparePage {
       this.chosen = this.asked;
       this.asked = null;
     }
-    const concerned = { status: ({ live }) => live, lit: ({ reveal }) => reveal }[what] ?? (() => true);
+    const concerned =
+      { status: ({ live }) => live, lit: ({ reveal }) => reveal }[what] ?? (() => true);
     this.views?.filter(concerned).forEach((view) => view.update());
   }
 }

@@ -7,7 +7,10 @@ const LOOKS = {
   medusa: { code: "Me", path: circle },
   hydra: { code: "Hy", path: (r) => `M${-r} ${-r}H${r}V${r}H${-r}Z` },
   "draft-model": { code: "Dm", path: (r) => `M0 ${-1.25 * r}L${1.2 * r} ${r}H${-1.2 * r}Z` },
-  lookahead: { code: "La", path: (r) => `M0 ${-1.35 * r}L${1.35 * r} 0L0 ${1.35 * r}L${-1.35 * r} 0Z` },
+  lookahead: {
+    code: "La",
+    path: (r) => `M0 ${-1.35 * r}L${1.35 * r} 0L0 ${1.35 * r}L${-1.35 * r} 0Z`,
+  },
   "prompt-lookup": { code: "Lk", path: (r) => `M0 ${1.25 * r}L${1.2 * r} ${-r}H${-1.2 * r}Z` },
 };
 
@@ -23,7 +26,11 @@ export const mark = (method, x, y, r = 4.5) =>
 
 /** The mark as a picture of its own, before a name. */
 export const badge = (method) =>
-  s("svg", { class: "cx-badge", viewBox: "-8 -8 16 16", width: 14, height: 14, "aria-hidden": "true" }, mark(method, 0, 0, 5));
+  s(
+    "svg",
+    { class: "cx-badge", viewBox: "-8 -8 16 16", width: 14, height: 14, "aria-hidden": "true" },
+    mark(method, 0, 0, 5),
+  );
 
 function circle(r) {
   return `M${-r} 0A${r} ${r} 0 1 1 ${r} 0A${r} ${r} 0 1 1 ${-r} 0Z`;

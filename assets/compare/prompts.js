@@ -8,11 +8,27 @@ const BETWEEN = /^---+\s*$/m;
 
 /** `changed` is called when the number of prompts may be another. */
 export function promptsView(setup, changed) {
-  const panels = { builtin: builtin(setup, changed), own: own(setup, changed), file: file(setup, changed) };
+  const panels = {
+    builtin: builtin(setup, changed),
+    own: own(setup, changed),
+    file: file(setup, changed),
+  };
   let source = "builtin";
   const body = h("div", { class: "cx-source" }, panels.builtin.element);
   const radios = Object.entries(SOURCES).map(([key, text]) =>
-    h("label", {}, h("input", { type: "radio", name: "cx-source", value: key, checked: key === source, onchange: () => pick(key) }), text));
+    h(
+      "label",
+      {},
+      h("input", {
+        type: "radio",
+        name: "cx-source",
+        value: key,
+        checked: key === source,
+        onchange: () => pick(key),
+      }),
+      text,
+    ),
+  );
 
   function pick(key) {
     source = key;
@@ -20,7 +36,16 @@ export function promptsView(setup, changed) {
     changed();
   }
   return {
-    element: h("div", {}, h("div", { class: "cx-sources", role: "radiogroup", "aria-label": "Where the prompts come from" }, ...radios), body),
+    element: h(
+      "div",
+      {},
+      h(
+        "div",
+        { class: "cx-sources", role: "radiogroup", "aria-label": "Where the prompts come from" },
+        ...radios,
+      ),
+      body,
+    ),
     asked: () => panels[source].asked(),
     count: () => panels[source].count(),
   };
@@ -31,17 +56,32 @@ function builtin({ builtin: prompts, maxPrompts }, changed) {
   const boxes = categories.map((name) => {
     const some = prompts.filter(({ category }) => category === name);
     const box = h("input", { type: "checkbox", value: name, checked: true, onchange: changed });
-    const title = some.map(({ prompt }) => (prompt.length > 90 ? `${prompt.slice(0, 89)}…` : prompt)).join("\n");
-    return { box, some, label: h("label", { title }, box, name, h("small", {}, String(some.length))) };
+    const title = some
+      .map(({ prompt }) => (prompt.length > 90 ? `${prompt.slice(0, 89)}…` : prompt))
+      .join("\n");
+    return {
+      box,
+      some,
+      label: h("label", { title }, box, name, h("small", {}, String(some.length))),
+    };
   });
   const most = Math.max(...boxes.map(({ some }) => some.length));
-  const each = h("select", { id: "cx-each", onchange: changed },
-    ...[1, 2, 3, 4].filter((n) => n < most).map((n) => h("option", { value: n }, n)), h("option", { value: most }, "all"));
+  const each = h(
+    "select",
+    { id: "cx-each", onchange: changed },
+    ...[1, 2, 3, 4].filter((n) => n < most).map((n) => h("option", { value: n }, n)),
+    h("option", { value: most }, "all"),
+  );
   each.value = categories.length * 2 <= maxPrompts ? "2" : "1";
-  const chosen = () => boxes.filter(({ box }) => box.checked).flatMap(({ some }) => some.slice(0, Number(each.value)));
+  const chosen = () =>
+    boxes.filter(({ box }) => box.checked).flatMap(({ some }) => some.slice(0, Number(each.value)));
   return {
-    element: h("div", { class: "cx-categories" }, ...boxes.map(({ label }) => label),
-      h("p", {}, h("label", { for: "cx-each" }, "Prompts of each"), each)),
+    element: h(
+      "div",
+      { class: "cx-categories" },
+      ...boxes.map(({ label }) => label),
+      h("p", {}, h("label", { for: "cx-each" }, "Prompts of each"), each),
+    ),
     asked: () => ({ builtin: chosen().map(({ id }) => id) }),
     count: () => chosen().length,
   };
@@ -49,8 +89,18 @@ function builtin({ builtin: prompts, maxPrompts }, changed) {
 
 function own({ maxCharacters }, changed) {
   const hint = "A line of three dashes (---) begins the next prompt.";
-  const text = h("textarea", { rows: 4, maxlength: maxCharacters, "aria-label": "Your own prompts", placeholder: "Write a prompt …", oninput: changed });
-  const written = () => text.value.split(BETWEEN).map((part) => part.trim()).filter(Boolean);
+  const text = h("textarea", {
+    rows: 4,
+    maxlength: maxCharacters,
+    "aria-label": "Your own prompts",
+    placeholder: "Write a prompt …",
+    oninput: changed,
+  });
+  const written = () =>
+    text.value
+      .split(BETWEEN)
+      .map((part) => part.trim())
+      .filter(Boolean);
   return {
     element: h("div", { class: "cx-own" }, text, h("p", { class: "sx-soft" }, hint)),
     asked: () => ({ own: written().length ? written() : [""] }),
@@ -64,13 +114,19 @@ function file({ maxFile }, changed) {
   const told = h("p", { class: "sx-soft", "aria-live": "polite" });
   const example = '{"id": "a-1", "category": "chat", "prompt": "…"}';
   const usual = `One JSON object a line, as ${example}. It is read here in the browser.`;
-  const input = h("input", { type: "file", accept: ".jsonl,.json,.txt,application/jsonl", "aria-label": "A file of prompts", onchange: read });
+  const input = h("input", {
+    type: "file",
+    accept: ".jsonl,.json,.txt,application/jsonl",
+    "aria-label": "A file of prompts",
+    onchange: read,
+  });
   told.textContent = usual;
 
   async function read() {
     const [chosen] = input.files;
     [content, lines] = [null, 0];
-    if (chosen && chosen.size > maxFile) told.textContent = `${chosen.name} is larger than ${Math.round(maxFile / 1000)} kB: give fewer prompts.`;
+    if (chosen && chosen.size > maxFile)
+      told.textContent = `${chosen.name} is larger than ${Math.round(maxFile / 1000)} kB: give fewer prompts.`;
     else if (chosen) {
       content = await chosen.text();
       lines = content.split("\n").filter((line) => line.trim()).length;

@@ -10,12 +10,29 @@ export function setupView(page) {
   const methods = methodBoxes(page);
   const prompts = promptsView(setup, tell);
   const settings = settingInputs(setup);
-  const start = h("button", { type: "submit", class: "cx-primary", title: "Race every chosen method against plain decoding" }, "Compare");
-  const cancel = button("Cancel", "End the comparison; finished prompts stay", () => page.server.cancel(), { class: "cx-cancel" });
+  const start = h(
+    "button",
+    {
+      type: "submit",
+      class: "cx-primary",
+      title: "Race every chosen method against plain decoding",
+    },
+    "Compare",
+  );
+  const cancel = button(
+    "Cancel",
+    "End the comparison; finished prompts stay",
+    () => page.server.cancel(),
+    { class: "cx-cancel" },
+  );
   const count = h("p", { class: "cx-count", "aria-live": "polite" });
-  const element = h("form", { class: "sx-card cx-setup", "aria-label": "What to compare", onsubmit: submit },
-    fieldset("Methods", methods.element), fieldset("Prompts", prompts.element),
-    fieldset("Settings", settings.element, h("div", { class: "cx-actions" }, start, cancel), count));
+  const element = h(
+    "form",
+    { class: "sx-card cx-setup", "aria-label": "What to compare", onsubmit: submit },
+    fieldset("Methods", methods.element),
+    fieldset("Prompts", prompts.element),
+    fieldset("Settings", settings.element, h("div", { class: "cx-actions" }, start, cancel), count),
+  );
 
   function submit(event) {
     event.preventDefault();
@@ -49,24 +66,65 @@ function methodBoxes(page) {
   const boxes = page.setup.methods.map(({ name, explanation, memory, source }) => {
     const plain = name === "plain";
     const title = `${explanation} Memory: ${memory}. ${source}`;
-    const box = h("input", { type: "checkbox", value: name, checked: true, disabled: plain, onchange: () => page.choose(chosen()) });
-    return { box, label: h("label", { title }, box, badge(name), name, plain ? h("small", {}, "always") : null) };
+    const box = h("input", {
+      type: "checkbox",
+      value: name,
+      checked: true,
+      disabled: plain,
+      onchange: () => page.choose(chosen()),
+    });
+    return {
+      box,
+      label: h("label", { title }, box, badge(name), name, plain ? h("small", {}, "always") : null),
+    };
   });
   const chosen = () => boxes.filter(({ box }) => box.checked).map(({ box }) => box.value);
   return { element: h("div", { class: "cx-methods" }, ...boxes.map(({ label }) => label)), chosen };
 }
 
 function settingInputs({ trees, freeTree, newTokens, maxTokens }) {
-  const tokens = h("input", { type: "number", min: 1, max: maxTokens, step: 1, value: newTokens, required: true, id: "cx-tokens" });
+  const tokens = h("input", {
+    type: "number",
+    min: 1,
+    max: maxTokens,
+    step: 1,
+    value: newTokens,
+    required: true,
+    id: "cx-tokens",
+  });
   const options = trees.map((name) => h("option", { value: name }, name));
   const tree = freeTree
-    ? h("input", { type: "text", value: "auto", list: "cx-trees", id: "cx-tree", autocomplete: "off", spellcheck: "false" })
+    ? h("input", {
+        type: "text",
+        value: "auto",
+        list: "cx-trees",
+        id: "cx-tree",
+        autocomplete: "off",
+        spellcheck: "false",
+      })
     : h("select", { id: "cx-tree" }, ...options);
   return {
-    element: h("div", { class: "cx-settings" },
-      h("label", { for: "cx-tokens", title: "Both lanes of a race stop here at the latest" }, "Max new tokens"), tokens,
-      h("label", { for: "cx-tree", title: "Candidate tree of the heads' methods. auto: in each step the nodes that are worth their row here; fixed: the best tree that stays the same" }, "Tree"), tree,
-      freeTree ? h("datalist", { id: "cx-trees" }, ...options) : null),
+    element: h(
+      "div",
+      { class: "cx-settings" },
+      h(
+        "label",
+        { for: "cx-tokens", title: "Both lanes of a race stop here at the latest" },
+        "Max new tokens",
+      ),
+      tokens,
+      h(
+        "label",
+        {
+          for: "cx-tree",
+          title:
+            "Candidate tree of the heads' methods. auto: in each step the nodes that are worth their row here; fixed: the best tree that stays the same",
+        },
+        "Tree",
+      ),
+      tree,
+      freeTree ? h("datalist", { id: "cx-trees" }, ...options) : null,
+    ),
     asked: () => ({ max_new_tokens: Number(tokens.value), tree: tree.value.trim() || "auto" }),
   };
 }

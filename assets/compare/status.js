@@ -4,18 +4,31 @@ import { h } from "../step_explorer/dom.js";
 import { plural, rate, ratio } from "../step_explorer/numbers.js";
 import { going } from "./model.js";
 
-const EMPTY = "Choose methods and prompts, then press Compare. Every method races plain decoding on every prompt.";
+const EMPTY =
+  "Choose methods and prompts, then press Compare. Every method races plain decoding on every prompt.";
 
 export function statusView(page) {
   const text = h("span", {});
   const left = h("span", { class: "cx-left" });
   const bar = h("i", {});
-  const track = h("div", { class: "cx-track", role: "progressbar", "aria-label": "Progress", "aria-valuemin": 0, "aria-valuemax": 100 }, bar);
+  const track = h(
+    "div",
+    {
+      class: "cx-track",
+      role: "progressbar",
+      "aria-label": "Progress",
+      "aria-valuemin": 0,
+      "aria-valuemax": 100,
+    },
+    bar,
+  );
   const element = h("div", { class: "cx-status" }, h("p", { role: "status" }, text), left, track);
 
   function update() {
     const { comparison } = page;
-    const { kind, words, share, seconds } = going(comparison.batches) ? state({ ...comparison, ...comparison.batches }) : state(comparison);
+    const { kind, words, share, seconds } = going(comparison.batches)
+      ? state({ ...comparison, ...comparison.batches })
+      : state(comparison);
     element.className = `cx-status is-${kind}`;
     if (text.textContent !== words) text.textContent = words;
     left.textContent = seconds === null ? "" : `about ${duration(seconds)} left`;
@@ -28,7 +41,8 @@ export function statusView(page) {
 
 function state({ phase, text, share, left, engine, report }) {
   const quiet = { share: null, seconds: null };
-  if (phase === "running") return { kind: "running", words: text || "Beginning", share, seconds: left };
+  if (phase === "running")
+    return { kind: "running", words: text || "Beginning", share, seconds: left };
   if (phase === "waiting") return { ...quiet, kind: "waiting", words: text };
   if (phase === "failed") return { ...quiet, kind: "failed", words: text };
   if (phase === "stopped") return { ...quiet, kind: "done", words: stopped(report) };
@@ -48,13 +62,18 @@ function stopped(report) {
 
 /** The verdict: nothing is claimed that the interval does not bear. */
 function fastest({ methods, details, prompts }) {
-  const racing = Object.entries(details).map(([name, { spread }]) => ({ name, spread, ...methods[name] }));
+  const racing = Object.entries(details).map(([name, { spread }]) => ({
+    name,
+    spread,
+    ...methods[name],
+  }));
   const best = racing.sort((a, b) => b.speedup - a.speedup)[0];
   const { name, speedup, spread } = best;
   if (speedup === null) return "The replies are too short to time: ask for more new tokens.";
   const speeds = `${rate(best.tokens_per_second)} against ${rate(details[name].plain_tokens_per_second)} tokens/s`;
   const told = `${name}, at ${ratio(speedup)}×${spread === null ? "" : ` ± ${ratio(spread)}`} plain (${speeds})`;
-  if (speedup <= 1) return `No method beat plain decoding over ${plural(prompts, "prompt")}: closest was ${told}.`;
+  if (speedup <= 1)
+    return `No method beat plain decoding over ${plural(prompts, "prompt")}: closest was ${told}.`;
   const unsure = spread === null || speedup - 1 < spread;
   const doubt = unsure ? ", too little to tell from plain with so few prompts" : "";
   return `Fastest over ${plural(prompts, "prompt")}: ${told}${doubt}.`;

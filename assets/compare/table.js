@@ -7,15 +7,39 @@ import { copyMarkdown, saveCsv, saveJson } from "./exports.js";
 import { badge } from "./methods.js";
 
 const COLUMNS = [
-  ["method", "A method drafts; one pass of the base model verifies. Hover a name for what it does."],
-  ["tokens/s", "New tokens per second of the method's own steps, all prompts together. Prefill is not counted."],
-  ["plain", "Tokens per second of plain decoding in the same races, interleaved step by step with the method."],
-  ["speedup", "Geometric mean over the prompts of the method's speed over plain's; ± is the half-width of its 95 % interval."],
+  [
+    "method",
+    "A method drafts; one pass of the base model verifies. Hover a name for what it does.",
+  ],
+  [
+    "tokens/s",
+    "New tokens per second of the method's own steps, all prompts together. Prefill is not counted.",
+  ],
+  [
+    "plain",
+    "Tokens per second of plain decoding in the same races, interleaved step by step with the method.",
+  ],
+  [
+    "speedup",
+    "Geometric mean over the prompts of the method's speed over plain's; ± is the half-width of its 95 % interval.",
+  ],
   ["tokens/step", "τ: new tokens per step. Plain decoding's is 1."],
-  ["acceptance by depth", "Of the steps that reached a depth: the share that accepted a node there, depth 1 first."],
-  ["a step's time", "Share of a step's time: drafting (heads or draft model, and choosing), the verify pass, and the rest (accept and commit)."],
-  ["extra memory", "What the method holds beside the base model, counted from its tensors, and as a share of the base model's own."],
-  ["lossless", "Whether the method promises plain decoding's own output. The link leads to what this run found."],
+  [
+    "acceptance by depth",
+    "Of the steps that reached a depth: the share that accepted a node there, depth 1 first.",
+  ],
+  [
+    "a step's time",
+    "Share of a step's time: drafting (heads or draft model, and choosing), the verify pass, and the rest (accept and commit).",
+  ],
+  [
+    "extra memory",
+    "What the method holds beside the base model, counted from its tensors, and as a share of the base model's own.",
+  ],
+  [
+    "lossless",
+    "Whether the method promises plain decoding's own output. The link leads to what this run found.",
+  ],
   ["as plain", "Prompts on which the method wrote plain decoding's very tokens, in this run."],
 ];
 const WIDTHS = [13.5, 7, 6, 12.5, 8, 16.5, 17, 10, 9.5, 7]; // percent, so that nothing moves as figures come
@@ -23,23 +47,46 @@ const DEPTHS = 4;
 
 export function tableView(page) {
   const { element, note } = card(
-    "table", "Methods", "",
+    "table",
+    "Methods",
+    "",
     button("CSV", "Save the table's figures as CSV", () => saveCsv(page)),
     button("JSON", "Save everything that was measured as JSON", () => saveJson(page)),
-    button("Copy as Markdown", "Copy the table as Markdown", (event) => copyMarkdown(page, event.target)),
+    button("Copy as Markdown", "Copy the table as Markdown", (event) =>
+      copyMarkdown(page, event.target),
+    ),
   );
   const body = h("tbody", {});
-  const head = h("thead", {}, h("tr", {}, ...COLUMNS.map(([name, title]) => h("th", { scope: "col", title }, name))));
-  const table = h("table", { class: "cx-table" }, h("caption", { class: "sx-unseen" }, "Methods on the same prompts"),
-    h("colgroup", {}, ...WIDTHS.map((width) => h("col", { style: `width:${width}%` }))), head, body);
+  const head = h(
+    "thead",
+    {},
+    h("tr", {}, ...COLUMNS.map(([name, title]) => h("th", { scope: "col", title }, name))),
+  );
+  const table = h(
+    "table",
+    { class: "cx-table" },
+    h("caption", { class: "sx-unseen" }, "Methods on the same prompts"),
+    h("colgroup", {}, ...WIDTHS.map((width) => h("col", { style: `width:${width}%` }))),
+    head,
+    body,
+  );
   const memory = h("p", { class: "cx-note" });
-  element.append(h("div", { class: "cx-scroll", tabindex: 0, role: "region", "aria-label": "Table of methods" }, table), memory);
+  element.append(
+    h(
+      "div",
+      { class: "cx-scroll", tabindex: 0, role: "region", "aria-label": "Table of methods" },
+      table,
+    ),
+    memory,
+  );
 
   function update() {
     const { report, prompts } = page.comparison;
     const tools = element.querySelectorAll(".sx-tools button");
     tools.forEach((tool) => (tool.disabled = !report?.prompts));
-    note.textContent = report ? hint(report, prompts.length) : "every method races plain decoding on the same prompts";
+    note.textContent = report
+      ? hint(report, prompts.length)
+      : "every method races plain decoding on the same prompts";
     replace(body, ...page.chosen.map((name) => row(page, name)));
     memory.textContent = weights(page);
   }
@@ -47,17 +94,29 @@ export function tableView(page) {
 }
 
 function hint(report, asked) {
-  const done = report.prompts === asked ? plural(asked, "prompt") : `${report.prompts} of ${plural(asked, "prompt")}`;
+  const done =
+    report.prompts === asked
+      ? plural(asked, "prompt")
+      : `${report.prompts} of ${plural(asked, "prompt")}`;
   return `measured: ${done} · up to ${plural(report.max_new_tokens, "token")} each · greedy · tree ${report.tree} · ${report.model} · ${report.backend} · ${report.device}`;
 }
 
 function row(page, name) {
   const told = page.setup.methods.find((method) => method.name === name);
   const title = [told?.explanation, told?.source && `(${told.source})`].filter(Boolean).join(" ");
-  const heading = h("th", { scope: "row", title }, h("span", { class: "cx-name" }, badge(name), name));
+  const heading = h(
+    "th",
+    { scope: "row", title },
+    h("span", { class: "cx-name" }, badge(name), name),
+  );
   const reason = page.comparison.report?.unavailable[name];
   if (reason) {
-    return h("tr", { class: "is-off" }, heading, h("td", { colspan: COLUMNS.length - 1, class: "cx-reason" }, `not run: ${reason}`));
+    return h(
+      "tr",
+      { class: "is-off" },
+      heading,
+      h("td", { colspan: COLUMNS.length - 1, class: "cx-reason" }, `not run: ${reason}`),
+    );
   }
   return h("tr", { "data-method": name }, heading, ...cells(page, name));
 }
@@ -77,7 +136,9 @@ function cells(page, name) {
     cell("", shares(figures.shares)),
     cell("is-number", megabytes(page, name, details?.memory)),
     plain ? cell("sx-soft", "the baseline") : lossless(page, name, details),
-    plain ? cell("sx-soft", NONE) : cell("is-number", `${details.identical_prompts} of ${page.comparison.report.prompts}`),
+    plain
+      ? cell("sx-soft", NONE)
+      : cell("is-number", `${details.identical_prompts} of ${page.comparison.report.prompts}`),
   ];
 }
 
@@ -87,36 +148,76 @@ const cell = (kind, ...inside) => h("td", { class: kind || null }, ...inside);
 function speedup(value, spread) {
   const unsure = spread === null || Math.abs(value - 1) < spread;
   const kind = unsure ? "even" : value > 1 ? "fast" : "slow";
-  const words = { even: "within the spread of plain", fast: "faster than plain", slow: "slower than plain" }[kind];
+  const words = {
+    even: "within the spread of plain",
+    fast: "faster than plain",
+    slow: "slower than plain",
+  }[kind];
   const sign = { even: "≈", fast: "▲", slow: "▼" }[kind];
   const about = spread === null ? "one prompt: no interval" : `95 % interval ± ${ratio(spread)}`;
-  return h("td", { class: `is-number cx-speedup is-${kind}`, title: `${words}; ${about}` },
+  return h(
+    "td",
+    { class: `is-number cx-speedup is-${kind}`, title: `${words}; ${about}` },
     h("span", { class: "cx-sign", "aria-label": words, role: "img" }, sign),
-    h("strong", {}, `${ratio(value)}×`), h("small", {}, spread === null ? "" : ` ± ${ratio(spread)}`));
+    h("strong", {}, `${ratio(value)}×`),
+    h("small", {}, spread === null ? "" : ` ± ${ratio(spread)}`),
+  );
 }
 
 function depths(acceptance) {
   const shown = acceptance.filter(({ rate: value }) => value !== null).slice(0, DEPTHS);
   if (!shown.length) return [h("span", { class: "sx-soft" }, "no drafts")];
-  return [h("span", { class: "cx-depths" }, ...shown.map(({ depth, rate: value, accepted, first_rejections: rejected }) =>
-    h("span", { title: `depth ${depth}: ${accepted} of ${plural(accepted + rejected, "step")} that reached it accepted a node` },
-      h("i", { style: `height:${Math.round(18 * value)}px` }), h("b", {}, percent(value)))))];
+  return [
+    h(
+      "span",
+      { class: "cx-depths" },
+      ...shown.map(({ depth, rate: value, accepted, first_rejections: rejected }) =>
+        h(
+          "span",
+          {
+            title: `depth ${depth}: ${accepted} of ${plural(accepted + rejected, "step")} that reached it accepted a node`,
+          },
+          h("i", { style: `height:${Math.round(18 * value)}px` }),
+          h("b", {}, percent(value)),
+        ),
+      ),
+    ),
+  ];
 }
 
 function shares(found) {
   if (!found) return h("span", { class: "sx-soft" }, NONE);
-  const parts = { draft: found.heads + found.draft, verify: found.verify, rest: found.accept + found.commit };
+  const parts = {
+    draft: found.heads + found.draft,
+    verify: found.verify,
+    rest: found.accept + found.commit,
+  };
   const told = `draft ${percent(parts.draft)} · verify ${percent(parts.verify)} · rest ${percent(parts.rest)}`;
-  return h("span", { class: "cx-shares", title: told },
-    h("span", { class: "cx-stack", "aria-hidden": "true" }, ...Object.entries(parts).map(([name, share]) => h("i", { class: `is-${name}`, style: `width:${100 * share}%` }))),
-    h("small", {}, told));
+  return h(
+    "span",
+    { class: "cx-shares", title: told },
+    h(
+      "span",
+      { class: "cx-stack", "aria-hidden": "true" },
+      ...Object.entries(parts).map(([name, share]) =>
+        h("i", { class: `is-${name}`, style: `width:${100 * share}%` }),
+      ),
+    ),
+    h("small", {}, told),
+  );
 }
 
 function megabytes(page, name, memory) {
   const nothing = page.setup.methods.find((method) => method.name === name)?.memory;
-  if (!memory?.share) return h("span", { class: "sx-soft", title: nothing }, name === "plain" ? "0 MB" : "≈ 0 MB");
+  if (!memory?.share)
+    return h("span", { class: "sx-soft", title: nothing }, name === "plain" ? "0 MB" : "≈ 0 MB");
   const title = `${memory.weights_bytes} bytes of weights and ${memory.cache_bytes} bytes of KV cache beside ${memory.base_bytes} bytes of the base model`;
-  return h("span", { title }, `${memory.megabytes.toFixed(1)} MB`, h("small", {}, ` ${precise(memory.share)}`));
+  return h(
+    "span",
+    { title },
+    `${memory.megabytes.toFixed(1)} MB`,
+    h("small", {}, ` ${precise(memory.share)}`),
+  );
 }
 
 const precise = (share) => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
@@ -125,7 +226,11 @@ function lossless(page, name, details) {
   const text = details.lossless ? "yes" : "no";
   const same = details.identical_prompts === page.comparison.report.prompts;
   const title = `${name}: ${same ? "every text was plain's" : "some texts differ"}; show what this run found, prompt by prompt`;
-  return h("td", {}, button(`${text} · evidence`, title, () => page.showEvidence(name), { class: "cx-link" }));
+  return h(
+    "td",
+    {},
+    button(`${text} · evidence`, title, () => page.showEvidence(name), { class: "cx-link" }),
+  );
 }
 
 /** The literature's "under 1 %" is not true of heads with a projection of their own. */
@@ -133,6 +238,9 @@ function weights(page) {
   const name = ["medusa", "hydra"].find((method) => page.details(method)?.memory);
   if (!name) return "";
   const { memory } = page.details(name);
-  const against = memory.share > 0.01 ? "more than the “under 1 %” that is often said of Medusa heads: that leaves out their own projection to the vocabulary" : "under the 1 % that is often said of Medusa heads";
+  const against =
+    memory.share > 0.01
+      ? "more than the “under 1 %” that is often said of Medusa heads: that leaves out their own projection to the vocabulary"
+      : "under the 1 % that is often said of Medusa heads";
   return `The heads of ${name} add ${memory.megabytes.toFixed(1)} MB, ${precise(memory.share)} of the base model: ${against}.`;
 }

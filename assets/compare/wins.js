@@ -7,16 +7,34 @@ import { badge, code } from "./methods.js";
 
 export function winsView(page) {
   const { element, note } = card("wins", "Where each method wins", "");
-  const body = h("div", { class: "cx-wins", tabindex: 0, role: "group", "aria-label": "The fastest method on each prompt" });
+  const body = h("div", {
+    class: "cx-wins",
+    tabindex: 0,
+    role: "group",
+    "aria-label": "The fastest method on each prompt",
+  });
   const counts = h("p", { class: "cx-legend" });
   element.append(counts, body);
   element.classList.add("cx-chart");
 
   function update() {
     const found = winners(page.comparison);
-    note.textContent = found.length ? "the fastest method on each prompt" : "appears with the first prompt";
+    note.textContent = found.length
+      ? "the fastest method on each prompt"
+      : "appears with the first prompt";
     replace(counts, ...tally(found));
-    replace(body, ...(found.length ? byCategory(found) : [h("p", { class: "cx-empty" }, "Each prompt gets the mark of its fastest method; plain decoding's, where none is faster.")]));
+    replace(
+      body,
+      ...(found.length
+        ? byCategory(found)
+        : [
+            h(
+              "p",
+              { class: "cx-empty" },
+              "Each prompt gets the mark of its fastest method; plain decoding's, where none is faster.",
+            ),
+          ]),
+    );
   }
   return { element, update };
 }
@@ -25,8 +43,17 @@ export function winsView(page) {
 export function winners(comparison) {
   const best = new Map();
   for (const race of comparison.races) {
-    const last = best.get(race.number) ?? { number: race.number, id: race.id, category: race.category, method: "plain", speedup: 1 };
-    best.set(race.number, race.speedup > last.speedup ? { ...last, method: race.method, speedup: race.speedup } : last);
+    const last = best.get(race.number) ?? {
+      number: race.number,
+      id: race.id,
+      category: race.category,
+      method: "plain",
+      speedup: 1,
+    };
+    best.set(
+      race.number,
+      race.speedup > last.speedup ? { ...last, method: race.method, speedup: race.speedup } : last,
+    );
   }
   return [...best.values()];
 }
@@ -34,22 +61,38 @@ export function winners(comparison) {
 function tally(found) {
   const counts = new Map();
   for (const { method } of found) counts.set(method, (counts.get(method) ?? 0) + 1);
-  return [...counts].sort((a, b) => b[1] - a[1]).map(([method, n]) => h("span", {}, badge(method), `${method} ${n}`));
+  return [...counts]
+    .sort((a, b) => b[1] - a[1])
+    .map(([method, n]) => h("span", {}, badge(method), `${method} ${n}`));
 }
 
 function byCategory(found) {
-  return [...grouped(found)].map(([category, some]) => h("div", { class: "cx-win-row" },
-    h("span", { class: "cx-category-name", title: category }, category || "(none)"),
-    h("span", { class: "cx-cells" }, ...some.map(cell))));
+  return [...grouped(found)].map(([category, some]) =>
+    h(
+      "div",
+      { class: "cx-win-row" },
+      h("span", { class: "cx-category-name", title: category }, category || "(none)"),
+      h("span", { class: "cx-cells" }, ...some.map(cell)),
+    ),
+  );
 }
 
 function grouped(found) {
   const groups = new Map();
-  for (const winner of found) groups.set(winner.category, [...(groups.get(winner.category) ?? []), winner]);
+  for (const winner of found)
+    groups.set(winner.category, [...(groups.get(winner.category) ?? []), winner]);
   return groups;
 }
 
 function cell({ id, method, speedup }) {
-  const told = method === "plain" ? `${id}: plain decoding; no method was faster` : `${id}: ${method}, ${ratio(speedup)}×`;
-  return h("span", { class: `cx-cell is-${method}`, title: told, role: "img", "aria-label": told }, badge(method), code(method));
+  const told =
+    method === "plain"
+      ? `${id}: plain decoding; no method was faster`
+      : `${id}: ${method}, ${ratio(speedup)}×`;
+  return h(
+    "span",
+    { class: `cx-cell is-${method}`, title: told, role: "img", "aria-label": told },
+    badge(method),
+    code(method),
+  );
 }

@@ -35,7 +35,8 @@ export class Attention {
     this.#app = app;
     this.#ask = ask;
     app.store.subscribe((any) => {
-      if (any("trace", "step", "form", "layer", "head", "playing", "live", "follow")) this.#consider();
+      if (any("trace", "step", "form", "layer", "head", "playing", "live", "follow"))
+        this.#consider();
     });
   }
 
@@ -48,14 +49,17 @@ export class Attention {
   get shown() {
     const { layer, head } = this.#app.state;
     const here = this.carried;
-    const fits = (one) => (layer === null || one.layer === layer) && (head === null || one.head === head);
+    const fits = (one) =>
+      (layer === null || one.layer === layer) && (head === null || one.head === head);
     return here.find(fits) ?? (this.able ? null : here[0]) ?? null;
   }
 
   /** What to draw while the model computes: the step's head before. */
   get backdrop() {
     const { trace, state } = this.#app;
-    return this.#last?.trace === trace && this.#last.head.step === state.step ? this.#last.head : null;
+    return this.#last?.trace === trace && this.#last.head.step === state.step
+      ? this.#last.head
+      : null;
   }
 
   /** The heads of the step on view that are at hand. */
@@ -74,7 +78,13 @@ export class Attention {
       return known ? [range(known.layers), range(known.heads)] : [[], []];
     }
     const layers = [...new Set(here.map((head) => head.layer))].sort((a, b) => a - b);
-    return [layers, here.filter((head) => head.layer === layer).map((head) => head.head).sort((a, b) => a - b)];
+    return [
+      layers,
+      here
+        .filter((head) => head.layer === layer)
+        .map((head) => head.head)
+        .sort((a, b) => a - b),
+    ];
   }
 
   chooseLayer(layer) {
@@ -100,15 +110,24 @@ export class Attention {
     if (state.form !== "weights" || !view) return;
     const { shown } = this;
     if (shown) this.#last = { trace, head: shown };
-    else if (view.step.base_top.length === 0) this.#say("This step needed no pass, so there was no attention.");
-    else if (!this.able) this.#say("This step carries no attention weights: computing them takes the model that made the run.");
-    else if (state.playing || (state.live && state.follow)) this.#say("Attention weights are computed for a step that you stay at.");
+    else if (view.step.base_top.length === 0)
+      this.#say("This step needed no pass, so there was no attention.");
+    else if (!this.able)
+      this.#say(
+        "This step carries no attention weights: computing them takes the model that made the run.",
+      );
+    else if (state.playing || (state.live && state.follow))
+      this.#say("Attention weights are computed for a step that you stay at.");
     else this.#wait();
   }
 
   #wait() {
     const { layer, head } = this.#app.state;
-    this.#say(layer === null ? "Computing attention weights …" : `Computing layer ${layer + 1}, head ${head + 1} …`);
+    this.#say(
+      layer === null
+        ? "Computing attention weights …"
+        : `Computing layer ${layer + 1}, head ${head + 1} …`,
+    );
     this.#timer = setTimeout(() => this.#put(), REST);
   }
 
@@ -118,11 +137,15 @@ export class Attention {
     const { trace, view, state } = this.#app;
     const question = questionOf(view, state);
     if (question === null) {
-      this.#fail("This trace does not hold all tokens before the step, so its weights cannot be computed.");
+      this.#fail(
+        "This trace does not hold all tokens before the step, so its weights cannot be computed.",
+      );
       return;
     }
     this.#asking = true;
-    const answer = await this.#ask(question).catch(() => ({ problem: "The server could not be reached: try again." }));
+    const answer = await this.#ask(question).catch(() => ({
+      problem: "The server could not be reached: try again.",
+    }));
     this.#asking = false;
     this.#take(trace, question, answer);
   }
@@ -131,14 +154,18 @@ export class Attention {
     (answer.heads ?? []).forEach((head) => trace.addAttention(head));
     if (answer.able === false) this.#unable.add(trace);
     const { state } = this.#app;
-    const current = trace === this.#app.trace && question.step === state.step
-      && question.layer === state.layer && question.head === state.head;
+    const current =
+      trace === this.#app.trace &&
+      question.step === state.step &&
+      question.layer === state.layer &&
+      question.head === state.head;
     if (current && answer.problem) {
       this.#fail(answer.problem, answer.able !== false);
       return;
     }
     const [first] = answer.heads ?? [];
-    if (current && state.layer === null && first) this.#app.store.set({ layer: first.layer, head: first.head });
+    if (current && state.layer === null && first)
+      this.#app.store.set({ layer: first.layer, head: first.head });
     this.#consider();
     this.#app.store.touch("attention");
   }
@@ -159,7 +186,16 @@ function questionOf(view, { layer, head }) {
   const prefix = trace.prefixIds(step);
   if (prefix.length !== step.context_length) return null;
   const { model, backend } = trace.header;
-  return { model, backend, step: index, prefix, token_ids: step.token_ids, parents: shape.parents, layer, head };
+  return {
+    model,
+    backend,
+    step: index,
+    prefix,
+    token_ids: step.token_ids,
+    parents: shape.parents,
+    layer,
+    head,
+  };
 }
 
 const range = (length) => Array.from({ length }, (_, i) => i);

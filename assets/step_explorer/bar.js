@@ -10,21 +10,43 @@ const PACKED = import.meta.url.startsWith("data:"); // inside such a file alread
 export function barView(app) {
   const caption = h("p", { class: "sx-caption" });
   const gallery = h("span", { class: "sx-gallery" });
-  const input = h("input", { type: "file", accept: ".gz,.json.gz", hidden: true, "aria-label": "Trace file",
+  const input = h("input", {
+    type: "file",
+    accept: ".gz,.json.gz",
+    hidden: true,
+    "aria-label": "Trace file",
     onchange: async () => {
       const [file] = input.files;
       input.value = "";
       if (file) await app.openFile(file);
-    } });
+    },
+  });
   const needing = [
     button("save", "Save this run as a trace", () => saveTrace(app.trace)),
-    ...(PACKED ? [] : [button("html", "Save this run as one HTML file that opens offline",
-      () => app.attempt(saveHtml(app.trace)))]),
+    ...(PACKED
+      ? []
+      : [
+          button("html", "Save this run as one HTML file that opens offline", () =>
+            app.attempt(saveHtml(app.trace)),
+          ),
+        ]),
     button("link", "Copy a link to this step", () => app.copyLink()),
     button("present", "Presenter mode: large type, a step in stages (p)", () => app.present(true)),
   ];
-  const element = h("div", { class: "sx-topbar" }, caption, gallery,
-    h("div", { class: "sx-tools" }, button("open", "Open a saved trace", () => input.click()), ...needing, help()), input);
+  const element = h(
+    "div",
+    { class: "sx-topbar" },
+    caption,
+    gallery,
+    h(
+      "div",
+      { class: "sx-tools" },
+      button("open", "Open a saved trace", () => input.click()),
+      ...needing,
+      help(),
+    ),
+    input,
+  );
   app.store.subscribe((any) => {
     if (any("source", "problem", "trace")) draw(app, caption);
     if (any("trace", "step")) needing.forEach((one) => (one.disabled = !app.view));
@@ -52,16 +74,26 @@ function galleryList(app) {
 }
 
 function help() {
-  const rows = KEYS.map(([key, does]) => h("tr", {}, h("th", { scope: "row" }, key), h("td", {}, does)));
-  return h("details", { class: "sx-help" }, h("summary", { title: "Keys" }, "keys"),
-    h("table", {}, h("tbody", {}, ...rows)));
+  const rows = KEYS.map(([key, does]) =>
+    h("tr", {}, h("th", { scope: "row" }, key), h("td", {}, does)),
+  );
+  return h(
+    "details",
+    { class: "sx-help" },
+    h("summary", { title: "Keys" }, "keys"),
+    h("table", {}, h("tbody", {}, ...rows)),
+  );
 }
 
 /** The buttons above the timeline. */
 export function controls(app) {
   const play = button("▶", "Play (space)", () => app.playback.toggle(), { class: "sx-play" });
-  const speed = select("Speed of playing", SPEEDS, app.state.speed, (value) => app.store.set({ speed: value }));
-  const follow = button("follow live", "Follow the newest step (l)", () => app.followLive(), { class: "sx-follow" });
+  const speed = select("Speed of playing", SPEEDS, app.state.speed, (value) =>
+    app.store.set({ speed: value }),
+  );
+  const follow = button("follow live", "Follow the newest step (l)", () => app.followLive(), {
+    class: "sx-follow",
+  });
   app.store.subscribe((any) => {
     if (any("playing")) {
       const [sign, label] = app.state.playing ? ["❚❚", "Pause (space)"] : ["▶", "Play (space)"];

@@ -18,19 +18,36 @@ export function cacheView(app) {
     slots = [];
     const { view } = app;
     const { width, height } = picture.size;
-    const svg = s("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": view ? spoken(view) : "KV cache" });
+    const svg = s("svg", {
+      viewBox: `0 0 ${width} ${height}`,
+      width,
+      height,
+      role: "img",
+      "aria-label": view ? spoken(view) : "KV cache",
+    });
     if (!view) return svg;
     svg.addEventListener("pointerover", ({ target }) => app.store.set({ hover: rowOf(target) }));
     svg.addEventListener("pointerleave", () => app.store.set({ hover: null }));
-    svg.addEventListener("click", ({ target }) => rowOf(target) !== null && app.select(rowOf(target)));
+    svg.addEventListener(
+      "click",
+      ({ target }) => rowOf(target) !== null && app.select(rowOf(target)),
+    );
     const grid = gridOf(view, width, height, app.unit);
     svg.append(prefix(grid, grid.above, "written", view), prefix(grid, grid.below, "kept", view));
     if (!wrote(view)) return svg;
-    const kept = app.state.stage === LAST_STAGE ? view.step.accepted.slice(0, view.step.emitted.length) : [];
-    kept.forEach((row, at) => svg.append(s("path", { class: "sx-slide",
-      d: `M${grid.x(row) + grid.slot / 2} ${grid.above + grid.tall}L${grid.x(at) + grid.slot / 2} ${grid.below}` })));
+    const kept =
+      app.state.stage === LAST_STAGE ? view.step.accepted.slice(0, view.step.emitted.length) : [];
+    kept.forEach((row, at) =>
+      svg.append(
+        s("path", {
+          class: "sx-slide",
+          d: `M${grid.x(row) + grid.slot / 2} ${grid.above + grid.tall}L${grid.x(at) + grid.slot / 2} ${grid.below}`,
+        }),
+      ),
+    );
     if (app.state.stage > 2) {
-      for (let row = 0; row < view.rows; row += 1) slots.push(slot(app, svg, grid, row, row, grid.above));
+      for (let row = 0; row < view.rows; row += 1)
+        slots.push(slot(app, svg, grid, row, row, grid.above));
     }
     kept.forEach((row, at) => {
       const group = slot(app, svg, grid, row, at, grid.below);
@@ -59,28 +76,54 @@ function gridOf(view, width, height, unit) {
   const left = 156 * unit;
   const tall = Math.min(20 * unit, (height - 12) / 2.6);
   const slot = Math.max(LEAST_SLOT, Math.min(MOST_SLOT * unit, (width - left - 8) / view.rows));
-  return { left, tall, slot, unit, above: 3, below: height - tall - 3, x: (at) => left + at * slot };
+  return {
+    left,
+    tall,
+    slot,
+    unit,
+    above: 3,
+    below: height - tall - 3,
+    x: (at) => left + at * slot,
+  };
 }
 
 function prefix(grid, y, word, view) {
   const text = `prefix ${count(view.step.context_length)}`;
   const [from, wide] = [58 * grid.unit, 94 * grid.unit];
-  return s("g", {},
+  return s(
+    "g",
+    {},
     s("text", { class: "sx-quiet", x: 0, y: y + grid.tall / 2 + 4 }, word),
     s("rect", { class: "sx-cell is-prefix", x: from, y, width: wide, height: grid.tall }),
-    s("text", { class: "sx-quiet", x: from + 6, y: y + grid.tall / 2 + 4 }, text));
+    s("text", { class: "sx-quiet", x: from + 6, y: y + grid.tall / 2 + 4 }, text),
+  );
 }
 
 function slot(app, svg, grid, row, at, y) {
   const { view, state } = app;
   const kind = state.stage > 3 || row === 0 ? view.step.verdicts[row] : "open";
-  const group = s("g", { class: `sx-slot is-${kind}`, "data-row": row },
-    s("rect", { x: grid.x(at), y, width: Math.max(1, grid.slot - 1.5), height: grid.tall }));
+  const group = s(
+    "g",
+    { class: `sx-slot is-${kind}`, "data-row": row },
+    s("rect", { x: grid.x(at), y, width: Math.max(1, grid.slot - 1.5), height: grid.tall }),
+  );
   if (grid.slot >= LABELLED * grid.unit) {
     const limit = Math.floor((grid.slot - 8) / (6.4 * grid.unit));
-    group.append(s("text", { class: "sx-token", x: grid.x(at) + 4, y: y + grid.tall / 2 + 4 }, view.label(row, Math.max(2, limit))));
+    group.append(
+      s(
+        "text",
+        { class: "sx-token", x: grid.x(at) + 4, y: y + grid.tall / 2 + 4 },
+        view.label(row, Math.max(2, limit)),
+      ),
+    );
   } else if (grid.slot >= 12) {
-    group.append(s("text", { class: "sx-token", x: grid.x(at) + 2, y: y + grid.tall / 2 + 4 }, SIGNS[view.step.verdicts[row]]));
+    group.append(
+      s(
+        "text",
+        { class: "sx-token", x: grid.x(at) + 2, y: y + grid.tall / 2 + 4 },
+        SIGNS[view.step.verdicts[row]],
+      ),
+    );
   }
   svg.append(group);
   return group;

@@ -6,7 +6,8 @@ import { milliseconds, plural, ratio } from "./numbers.js";
 import { breakEven } from "./stats.js";
 import { stepMs } from "./trace.js";
 
-const WORTH = "What nodes cost: the tokens that would be written in the time of their rows. What they promise: the sum of their chances, as the heads see them.";
+const WORTH =
+  "What nodes cost: the tokens that would be written in the time of their rows. What they promise: the sum of their chances, as the heads see them.";
 const PARTS = ["heads", "draft", "verify", "accept", "commit"];
 
 export function costView(app) {
@@ -19,14 +20,28 @@ export function costView(app) {
 }
 
 function costs(trace, { step }) {
-  if (step.timings.verify === 0) return [...empty(), h("p", {}, "No pass was needed: the base model had chosen this token already, and the text ends with it.")];
+  if (step.timings.verify === 0)
+    return [
+      ...empty(),
+      h(
+        "p",
+        {},
+        "No pass was needed: the base model had chosen this token already, and the text ends with it.",
+      ),
+    ];
   const [total, plain] = [stepMs(step), trace.plainMs];
   const longest = Math.max(total, plain ?? 0) || 1;
   const parts = PARTS.map((name) => [name, step.timings[name]]);
   const bars = [bar("this step", parts, total, longest)];
   if (plain) bars.push(bar("plain step", [["plain", plain]], plain, longest));
-  const listed = h("p", { class: "sx-parts" }, ...parts.map(([name, value]) =>
-    h("span", {}, h("i", { class: `sx-part is-${name}` }), `${name} ${milliseconds(value)}`)), h("span", {}, "ms"));
+  const listed = h(
+    "p",
+    { class: "sx-parts" },
+    ...parts.map(([name, value]) =>
+      h("span", {}, h("i", { class: `sx-part is-${name}` }), `${name} ${milliseconds(value)}`),
+    ),
+    h("span", {}, "ms"),
+  );
   const drafted = (step.price ?? null) === null || step.token_ids.length > 1;
   return [...bars, listed, plain && drafted ? pays(trace, step) : null, worth(step)];
 }
@@ -38,12 +53,29 @@ function pays(trace, step) {
   const gained = step.emitted.length;
   const most = Math.max(needed, made, gained, 2) * 1.08;
   const at = (value) => `${(100 * value) / most}%`;
-  return h("div", { class: "sx-pays" },
-    h("div", { class: "sx-pays-track", role: "img", "aria-label": `Breaks even at ${ratio(needed)} tokens per step` },
-      h("i", { class: `sx-pays-made ${made >= needed ? "is-fast" : "is-slow"}`, style: `width:${at(made)}` }),
+  return h(
+    "div",
+    { class: "sx-pays" },
+    h(
+      "div",
+      {
+        class: "sx-pays-track",
+        role: "img",
+        "aria-label": `Breaks even at ${ratio(needed)} tokens per step`,
+      },
+      h("i", {
+        class: `sx-pays-made ${made >= needed ? "is-fast" : "is-slow"}`,
+        style: `width:${at(made)}`,
+      }),
       h("i", { class: "sx-pays-step", style: `left:${at(gained)}` }),
-      h("i", { class: "sx-pays-line", style: `left:${at(needed)}` })),
-    h("p", {}, `Pays from ${ratio(needed)} tokens per step; the run makes ${ratio(made)}, this step ${plural(gained, "token")}.`));
+      h("i", { class: "sx-pays-line", style: `left:${at(needed)}` }),
+    ),
+    h(
+      "p",
+      {},
+      `Pays from ${ratio(needed)} tokens per step; the run makes ${ratio(made)}, this step ${plural(gained, "token")}.`,
+    ),
+  );
 }
 
 /** Where nodes had to be worth their rows: what they cost, and what the heads promised of them. */
@@ -51,13 +83,28 @@ function worth({ price = null, joint_probs: [, ...chances] }) {
   if (price === null) return null;
   if (chances.length === 0) return h("p", { title: WORTH }, "No guess was worth a row.");
   const promised = chances.reduce((sum, chance) => sum + chance, 0);
-  return h("p", { title: WORTH }, `${plural(chances.length, "node")} cost ${ratio(price)} tokens and promised ${ratio(promised)}.`);
+  return h(
+    "p",
+    { title: WORTH },
+    `${plural(chances.length, "node")} cost ${ratio(price)} tokens and promised ${ratio(promised)}.`,
+  );
 }
 
 function bar(name, parts, total, longest) {
   const pieces = parts.map(([part, value]) =>
-    h("i", { class: `sx-part is-${part}`, title: `${part} ${milliseconds(value)} ms`, style: `width:${(100 * value) / longest}%` }));
-  return h("div", { class: "sx-cost-row" }, h("span", {}, name), h("div", {}, ...pieces), h("b", {}, `${milliseconds(total)} ms`));
+    h("i", {
+      class: `sx-part is-${part}`,
+      title: `${part} ${milliseconds(value)} ms`,
+      style: `width:${(100 * value) / longest}%`,
+    }),
+  );
+  return h(
+    "div",
+    { class: "sx-cost-row" },
+    h("span", {}, name),
+    h("div", {}, ...pieces),
+    h("b", {}, `${milliseconds(total)} ms`),
+  );
 }
 
 const empty = () => [bar("this step", [], null, 1), bar("plain step", [], null, 1)];

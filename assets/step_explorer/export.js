@@ -11,7 +11,11 @@ const UNWRITABLE = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}
 
 /** The list that saves a card as a picture, for its tools. */
 export function saving(card, name, title) {
-  const options = [["", "as …"], ["svg", "SVG"], ["png", "PNG"]];
+  const options = [
+    ["", "as …"],
+    ["svg", "SVG"],
+    ["png", "PNG"],
+  ];
   const list = select(`${title}: save the picture`, options, "", (format) => {
     list.value = "";
     if (format) ({ svg: saveSvg, png: savePng })[format](card, name, title);
@@ -20,13 +24,20 @@ export function saving(card, name, title) {
 }
 
 function saveSvg(card, name, title) {
-  download(`medusa-${name}.svg`, new Blob([textOf(drawing(card, title))], { type: "image/svg+xml" }));
+  download(
+    `medusa-${name}.svg`,
+    new Blob([textOf(drawing(card, title))], { type: "image/svg+xml" }),
+  );
 }
 
 async function savePng(card, name, title) {
   const svg = drawing(card, title);
   const { width, height } = svg.viewBox.baseVal;
-  const scale = Math.min(PNG_SCALE, LONGEST / Math.max(width, height), Math.sqrt(LARGEST / (width * height)));
+  const scale = Math.min(
+    PNG_SCALE,
+    LONGEST / Math.max(width, height),
+    Math.sqrt(LARGEST / (width * height)),
+  );
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(textOf(svg))}`;
   await image.decode();

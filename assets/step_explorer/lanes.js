@@ -27,19 +27,47 @@ export function lanesView(app) {
     if (any("trace")) [medusa, plain].forEach((lane) => lane.clear());
     if (any("trace", "grown")) {
       [medusa, plain].forEach((lane) => lane.precede(app.trace));
-      medusa.grow(app.trace, app.trace.tokens.map((token) => token.id), app.trace.tokens);
-      plain.grow(app.trace, app.trace.plain.map((token) => token.token_id), null);
+      medusa.grow(
+        app.trace,
+        app.trace.tokens.map((token) => token.id),
+        app.trace.tokens,
+      );
+      plain.grow(
+        app.trace,
+        app.trace.plain.map((token) => token.token_id),
+        null,
+      );
       heads(app, medusa, plain);
     }
-    if (any("trace", "grown", "step", "clock", "playing", "follow", "stage")) mark(app, medusa, plain);
+    if (any("trace", "grown", "step", "clock", "playing", "follow", "stage"))
+      mark(app, medusa, plain);
     if (any("hover", "row", "step", "trace")) light(app, medusa);
   });
-  const legend = h("p", { class: "sx-legend" }, "tokens: ",
-    h("span", { class: "d0" }, "root or bonus"), " ", h("span", { class: "d1" }, "depth 1"), " ",
-    h("span", { class: "d2" }, "2"), " ", h("span", { class: "d3" }, "3"), " ",
-    h("span", { class: "d4" }, "4 or deeper"), " ", h("span", { class: "is-now" }, "this step"));
-  const element = h("section", { class: "sx-card sx-lanes", "aria-label": "Generated text" },
-    medusa.head, medusa.box, plain.head, plain.box, legend);
+  const legend = h(
+    "p",
+    { class: "sx-legend" },
+    "tokens: ",
+    h("span", { class: "d0" }, "root or bonus"),
+    " ",
+    h("span", { class: "d1" }, "depth 1"),
+    " ",
+    h("span", { class: "d2" }, "2"),
+    " ",
+    h("span", { class: "d3" }, "3"),
+    " ",
+    h("span", { class: "d4" }, "4 or deeper"),
+    " ",
+    h("span", { class: "is-now" }, "this step"),
+  );
+  const element = h(
+    "section",
+    { class: "sx-card sx-lanes", "aria-label": "Generated text" },
+    medusa.head,
+    medusa.box,
+    plain.head,
+    plain.box,
+    legend,
+  );
   element.prepend(h("div", { class: "sx-tools" }, saving(element, "lanes", "Generated text")));
   return element;
 }
@@ -55,8 +83,13 @@ class Lane {
 
   constructor(name) {
     this.head = h("div", { class: `sx-lane-head sx-${name}-head` });
-    this.box = h("div", { class: `sx-lane sx-${name}-text`, tabindex: 0, role: "region",
-      "aria-label": `Text of ${name} decoding`, dir: "auto" });
+    this.box = h("div", {
+      class: `sx-lane sx-${name}-text`,
+      tabindex: 0,
+      role: "region",
+      "aria-label": `Text of ${name} decoding`,
+      dir: "auto",
+    });
   }
 
   clear() {
@@ -163,7 +196,9 @@ function light(app, medusa) {
   const { step } = app.view;
   const begin = app.trace.tokensBy[app.state.step] - step.emitted.length;
   const line = new Set(app.focusLine);
-  return medusa.lit.set(step.accepted.flatMap((row, depth) => (line.has(row) && medusa.elements[begin + depth]) || []));
+  return medusa.lit.set(
+    step.accepted.flatMap((row, depth) => (line.has(row) && medusa.elements[begin + depth]) || []),
+  );
 }
 
 function origin(trace, at) {
@@ -180,11 +215,22 @@ function heads(app, medusa, plain) {
   const lacking = trace.header?.settings.method === "plain" ? " (no heads are loaded)" : "";
   const perStep = figures.perStep === null ? "" : `${ratio(figures.perStep)} tokens per step`;
   head(medusa.head, nameOf(trace) + lacking, figures.medusa, perStep, trace.tokens.length);
-  head(plain.head, "Plain", figures.plain, trace.plain.length ? "1 token per step" : "", trace.plain.length);
+  head(
+    plain.head,
+    "Plain",
+    figures.plain,
+    trace.plain.length ? "1 token per step" : "",
+    trace.plain.length,
+  );
 }
 
 function head(element, name, perSecond, extra, tokens) {
   const speed = h("span", {}, h("b", {}, rate(perSecond)), " tokens/s");
-  replace(element, h("h2", {}, name), speed, h("span", {}, extra),
-    h("span", {}, tokens ? plural(tokens, "token") : ""));
+  replace(
+    element,
+    h("h2", {}, name),
+    speed,
+    h("span", {}, extra),
+    h("span", {}, tokens ? plural(tokens, "token") : ""),
+  );
 }

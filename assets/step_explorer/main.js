@@ -60,7 +60,8 @@ export class Explorer {
   get view() {
     const { step } = this.state;
     if (step === null) return null;
-    if (this.#view?.trace !== this.trace || this.#view.index !== step) this.#view = new View(this.trace, step);
+    if (this.#view?.trace !== this.trace || this.#view.index !== step)
+      this.#view = new View(this.trace, step);
     return this.#view;
   }
 
@@ -103,7 +104,11 @@ export class Explorer {
     const last = this.trace.steps.length - 1;
     const clamped = Math.max(0, Math.min(step, last));
     const changed = clamped !== this.state.step;
-    this.store.set({ step: clamped, follow: false, ...(changed ? { row: null, hover: null } : {}) });
+    this.store.set({
+      step: clamped,
+      follow: false,
+      ...(changed ? { row: null, hover: null } : {}),
+    });
   }
 
   /** One step on or back; in presenter mode, one stage. */
@@ -148,7 +153,15 @@ export class Explorer {
     this.#run = { id: null, next: 0 };
     const last = trace.steps.length - 1;
     const first = last < 0 ? null : Math.min(step ?? 0, last);
-    this.store.set({ step: first, row: null, hover: null, live: false, follow: false, problem: null, source: `${source} · ${describe(trace)}` });
+    this.store.set({
+      step: first,
+      row: null,
+      hover: null,
+      live: false,
+      follow: false,
+      problem: null,
+      source: `${source} · ${describe(trace)}`,
+    });
     this.store.touch("trace");
     if (play && !calm()) this.playback.start();
   }
@@ -160,14 +173,19 @@ export class Explorer {
 
   async openRecorded(name, more = {}) {
     const entry = this.gallery.find((one) => one.name === name);
-    if (!entry) return this.store.set({ problem: `There is no recorded run called ${name}: choose one from the list.` });
+    if (!entry)
+      return this.store.set({
+        problem: `There is no recorded run called ${name}: choose one from the list.`,
+      });
     const label = `Recorded run ‘${entry.name}’`;
-    return this.attempt(fetch(new URL(entry.file, entry.base)).then(async (answer) => {
-      if (!answer.ok) throw new OpenError(`${label} could not be fetched: try again.`);
-      const trace = await openTrace(await answer.blob(), entry.file);
-      if (this.state.live) return; // a run has begun meanwhile
-      this.open(trace, label, { recorded: entry.name, ...more });
-    }));
+    return this.attempt(
+      fetch(new URL(entry.file, entry.base)).then(async (answer) => {
+        if (!answer.ok) throw new OpenError(`${label} could not be fetched: try again.`);
+        const trace = await openTrace(await answer.blob(), entry.file);
+        if (this.state.live) return; // a run has begun meanwhile
+        this.open(trace, label, { recorded: entry.name, ...more });
+      }),
+    );
   }
 
   /** Read the list of recorded runs, and show what the address asks for, or the first one. */
@@ -182,7 +200,8 @@ export class Explorer {
     const name = wanted.trace ?? wanted.example;
     const known = this.gallery.some((entry) => entry.name === name);
     if (wanted.trace) await this.openRecorded(wanted.trace, { step: wanted.step });
-    else if (this.gallery.length) await this.openRecorded(known ? name : this.gallery[0].name, { play: true });
+    else if (this.gallery.length)
+      await this.openRecorded(known ? name : this.gallery[0].name, { play: true });
   }
 
   /** A message of the server: { run, first, events, live }; messages are taken in order. */
@@ -192,7 +211,8 @@ export class Explorer {
   }
 
   async #receive(message) {
-    const { run, first, events, live } = typeof message === "string" ? JSON.parse(message) : message;
+    const { run, first, events, live } =
+      typeof message === "string" ? JSON.parse(message) : message;
     if (run !== this.#run.id) this.#begin(run);
     if (first > this.#run.next && this.missed) {
       const between = await this.missed(run, this.#run.next);
@@ -207,7 +227,10 @@ export class Explorer {
     history.replaceState(null, "", hash);
     const address = location.href;
     navigator.clipboard?.writeText(address).catch(() => {});
-    this.store.set({ problem: null, source: `The address now leads to this step: ${address.slice(0, 200)}` });
+    this.store.set({
+      problem: null,
+      source: `The address now leads to this step: ${address.slice(0, 200)}`,
+    });
   }
 
   /** Wait for something that may fail; a failure is one sentence in the bar. */
@@ -215,7 +238,10 @@ export class Explorer {
     try {
       await promise;
     } catch (error) {
-      const told = error instanceof OpenError ? error.message : `That did not work (${error.message}): try again.`;
+      const told =
+        error instanceof OpenError
+          ? error.message
+          : `That did not work (${error.message}): try again.`;
       this.store.set({ problem: told });
     }
   }
@@ -225,7 +251,15 @@ export class Explorer {
     this.trace = new Trace();
     this.#run = { id: run, next: 0 };
     this.#recorded = null;
-    this.store.set({ step: null, row: null, hover: null, live: true, follow: true, problem: null, source: "This run" });
+    this.store.set({
+      step: null,
+      row: null,
+      hover: null,
+      live: true,
+      follow: true,
+      problem: null,
+      source: "This run",
+    });
     this.store.touch("trace");
   }
 
@@ -237,7 +271,8 @@ export class Explorer {
   #grown(live) {
     const last = this.trace.steps.length - 1;
     if (this.trace.header) this.store.set({ source: `This run · ${describe(this.trace)}` });
-    if (last >= 0 && this.state.follow && last !== this.state.step) this.store.set({ step: last, row: null, hover: null });
+    if (last >= 0 && this.state.follow && last !== this.state.step)
+      this.store.set({ step: last, row: null, hover: null });
     if (this.#wantedStep !== null && last >= this.#wantedStep) {
       this.show(this.#wantedStep);
       this.#wantedStep = null;
@@ -259,8 +294,18 @@ export class Explorer {
 function describe({ header }) {
   if (!header) return "";
   const { model, backend, device, settings } = header;
-  const earlier = header.continued_tokens ? [`continues ${plural(header.continued_tokens, "token")}`] : [];
-  return [model, backend, device, `tree ${settings.tree}`, settings.acceptance, ...earlier, header.created.slice(0, 10)].join(" · ");
+  const earlier = header.continued_tokens
+    ? [`continues ${plural(header.continued_tokens, "token")}`]
+    : [];
+  return [
+    model,
+    backend,
+    device,
+    `tree ${settings.tree}`,
+    settings.acceptance,
+    ...earlier,
+    header.created.slice(0, 10),
+  ].join(" · ");
 }
 
 function layout(app) {
@@ -288,6 +333,8 @@ export function standalone(element, json) {
   dark.addEventListener("change", follow);
   follow();
   const explorer = new Explorer(element);
-  explorer.open(traceOf(JSON.parse(json), "This file"), "Saved run", { step: wantedFrom(location.hash).step });
+  explorer.open(traceOf(JSON.parse(json), "This file"), "Saved run", {
+    step: wantedFrom(location.hash).step,
+  });
   return explorer;
 }

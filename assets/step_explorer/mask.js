@@ -14,8 +14,9 @@ export function maskView(app) {
   let parts = null; // of the picture on view
   let pointed = null; // the place under the pointer
   let scrolled = 0; // pixels to the right
-  const prefix = button("prefix", "Expand the prefix: its tokens one by one (x)",
-    () => app.store.set({ prefixOpen: !app.state.prefixOpen }));
+  const prefix = button("prefix", "Expand the prefix: its tokens one by one (x)", () =>
+    app.store.set({ prefixOpen: !app.state.prefixOpen }),
+  );
   const picture = new Picture("mask", "Tree-attention mask", "", draw, { tools: [prefix] });
 
   function draw() {
@@ -27,10 +28,20 @@ export function maskView(app) {
     const head = shown ?? (weighs ? app.attention.backdrop : null);
     const grid = gridOf(app, picture, view, prefixColumns(app, view, head));
     const svg = s("svg", {
-      viewBox: `0 0 ${grid.width} ${grid.height}`, width: grid.width, height: grid.height,
-      role: "img", "aria-label": spoken(view, shown), class: weighs && !shown ? "is-waiting" : null,
+      viewBox: `0 0 ${grid.width} ${grid.height}`,
+      width: grid.width,
+      height: grid.height,
+      role: "img",
+      "aria-label": spoken(view, shown),
+      class: weighs && !shown ? "is-waiting" : null,
     });
-    const band = s("rect", { class: "sx-band", x: 0, width: grid.width, height: grid.cell, y: -99 });
+    const band = s("rect", {
+      class: "sx-band",
+      x: 0,
+      width: grid.width,
+      height: grid.cell,
+      y: -99,
+    });
     const mark = s("rect", { class: "sx-pointed", width: grid.size, height: grid.size, y: -99 });
     const label = s("text", { class: "sx-token sx-float", x: grid.left - 6, y: -99 });
     const cells = weighs ? weightCells(grid, view, head) : maskCells(app, grid, view);
@@ -43,7 +54,9 @@ export function maskView(app) {
     svg.addEventListener("pointermove", (event) => {
       const box = svg.getBoundingClientRect();
       const scale = grid.width / box.width;
-      point(placeAt(grid, view, (event.clientX - box.left) * scale, (event.clientY - box.top) * scale));
+      point(
+        placeAt(grid, view, (event.clientX - box.left) * scale, (event.clientY - box.top) * scale),
+      );
     });
     svg.addEventListener("click", () => app.state.hover !== null && app.select(app.state.hover));
     svg.addEventListener("pointerleave", () => point(null));
@@ -85,21 +98,26 @@ export function maskView(app) {
     const { grid, mark, head } = parts;
     const here = head && pointed?.row === row && (pointed.column ?? pointed.seen) !== undefined;
     mark.setAttribute("y", here ? grid.y(row) : -99);
-    if (here) mark.setAttribute("x", pointed.column ? grid.prefixX(pointed.i) : grid.x(pointed.seen));
+    if (here)
+      mark.setAttribute("x", pointed.column ? grid.prefixX(pointed.i) : grid.x(pointed.seen));
   }
 
   function tell(row) {
     const { view, state } = app;
     if (state.form === "weights" && !parts.head) return tellWhy(picture.note, app);
     const place = pointed?.row === row ? pointed : null;
-    const words = parts.head ? weightInWords(parts.grid, view, parts.head, row, place) : seenBy(view, row);
+    const words = parts.head
+      ? weightInWords(parts.grid, view, parts.head, row, place)
+      : seenBy(view, row);
     replace(picture.note, words);
     picture.note.title = words;
     return undefined;
   }
 
   app.store.subscribe((any) => {
-    if (any("trace", "step", "stage", "presenter", "form", "layer", "head", "attention", "prefixOpen")) {
+    if (
+      any("trace", "step", "stage", "presenter", "form", "layer", "head", "attention", "prefixOpen")
+    ) {
       prefix.setAttribute("aria-pressed", app.state.prefixOpen);
       picture.element.classList.toggle("is-weights", app.state.form === "weights");
       picture.redraw();
@@ -119,10 +137,18 @@ export function maskView(app) {
 /** Why there are no weights, and what to do: try again, or go to a step that carries some. */
 function tellWhy(note, app) {
   const { told, retry } = app.attention;
-  const steps = [...new Set(app.trace.attention.map((head) => head.step))].sort((a, b) => a - b).slice(0, 3);
-  const ways = app.attention.able ? [] : steps.map((step) =>
-    button(`step ${step + 1}`, `Go to step ${step + 1}, which carries attention weights`, () => app.show(step)));
-  if (retry) ways.push(button("try again", "Compute the weights again", () => app.attention.again()));
+  const steps = [...new Set(app.trace.attention.map((head) => head.step))]
+    .sort((a, b) => a - b)
+    .slice(0, 3);
+  const ways = app.attention.able
+    ? []
+    : steps.map((step) =>
+        button(`step ${step + 1}`, `Go to step ${step + 1}, which carries attention weights`, () =>
+          app.show(step),
+        ),
+      );
+  if (retry)
+    ways.push(button("try again", "Compute the weights again", () => app.attention.again()));
   replace(note, told ?? "", ...ways);
   note.title = told ?? "";
 }
@@ -137,13 +163,27 @@ function columnHeads(grid, view) {
   const group = s("g", {});
   const name = (text, column, mark = "") => {
     const [x, y] = [column + grid.cell / 2 + 3.5 * grid.unit, grid.top - 5];
-    group.append(s("text", { class: `sx-token sx-head ${mark}`, x, y, transform: `rotate(-90 ${x} ${y})` }, text));
+    group.append(
+      s(
+        "text",
+        { class: `sx-token sx-head ${mark}`, x, y, transform: `rotate(-90 ${x} ${y})` },
+        text,
+      ),
+    );
   };
   if (!grid.named) {
-    group.append(s("text", { class: "sx-quiet", x: grid.left, y: grid.top - 5 }, `prefix ${count(view.step.context_length)} · ${view.rows} rows`));
+    group.append(
+      s(
+        "text",
+        { class: "sx-quiet", x: grid.left, y: grid.top - 5 },
+        `prefix ${count(view.step.context_length)} · ${view.rows} rows`,
+      ),
+    );
     return group;
   }
-  grid.columns.forEach((column, i) => name(headOf(view, column, grid.columns), grid.prefixX(i), "is-prefix"));
+  grid.columns.forEach((column, i) =>
+    name(headOf(view, column, grid.columns), grid.prefixX(i), "is-prefix"),
+  );
   for (let row = 0; row < view.rows; row += 1) name(view.label(row, LABEL), grid.x(row));
   return group;
 }
@@ -157,13 +197,22 @@ function headOf(view, column, all) {
 const signOf = (app, row) => (app.state.stage > 3 ? SIGNS[app.view.step.verdicts[row]] : "·");
 
 function rowLabels(app, grid, view, names) {
-  if (grid.named) names.append(s("text", { class: "sx-quiet sx-end", x: grid.left - 6, y: grid.top - 6 }, "position"));
+  if (grid.named)
+    names.append(
+      s("text", { class: "sx-quiet sx-end", x: grid.left - 6, y: grid.top - 6 }, "position"),
+    );
   return Array.from({ length: view.rows }, (_, row) => {
     const y = grid.y(row) + grid.cell / 2 + 3.5 * grid.unit;
-    const label = s("text", { class: "sx-token sx-end", x: grid.left - 30 * grid.unit, y },
-      `${view.label(row, LABEL)} ${signOf(app, row)}`);
+    const label = s(
+      "text",
+      { class: "sx-token sx-end", x: grid.left - 30 * grid.unit, y },
+      `${view.label(row, LABEL)} ${signOf(app, row)}`,
+    );
     const position = view.step.context_length + view.shape.depths[row];
-    names.append(label, s("text", { class: "sx-quiet sx-end", x: grid.left - 6, y }, String(position)));
+    names.append(
+      label,
+      s("text", { class: "sx-quiet sx-end", x: grid.left - 6, y }, String(position)),
+    );
     return label;
   });
 }

@@ -44,11 +44,34 @@ export function weightCells(grid, view, head) {
       group.append(cell(grid, x, row, grid.cell > OUTLINED ? "is-seen is-outlined" : "is-seen"));
       if (value === null) continue;
       const opacity = value > 0 ? FAINTEST + (1 - FAINTEST) * Math.sqrt(value / most) : 0;
-      group.append(bar
-        ? s("rect", { class: "sx-cell is-share", x, y: grid.y(row), width: grid.size * value, height: grid.size })
-        : s("rect", { class: "sx-cell is-weight", x, y: grid.y(row), width: grid.size, height: grid.size, "fill-opacity": opacity.toFixed(3) }));
+      group.append(
+        bar
+          ? s("rect", {
+              class: "sx-cell is-share",
+              x,
+              y: grid.y(row),
+              width: grid.size * value,
+              height: grid.size,
+            })
+          : s("rect", {
+              class: "sx-cell is-weight",
+              x,
+              y: grid.y(row),
+              width: grid.size,
+              height: grid.size,
+              "fill-opacity": opacity.toFixed(3),
+            }),
+      );
       if (grid.cell >= WEIGHED * grid.unit) {
-        group.append(number(grid, x, row, value > 0 ? shortProbability(value) : "0", !bar && opacity > STRONG ? "is-zero" : "is-value"));
+        group.append(
+          number(
+            grid,
+            x,
+            row,
+            value > 0 ? shortProbability(value) : "0",
+            !bar && opacity > STRONG ? "is-zero" : "is-value",
+          ),
+        );
       }
     }
   }
@@ -71,20 +94,27 @@ export function mostWeight(grid, head, all) {
 export function weightOn(grid, head, weights, { kind, slot }) {
   if (kind !== "sum") return weights[1 + slot];
   // What is told one by one and has a column of its own is no part of the sum.
-  const apart = new Set(grid.columns.filter((column) => column.kind !== "sum").map((column) => column.slot));
+  const apart = new Set(
+    grid.columns.filter((column) => column.kind !== "sum").map((column) => column.slot),
+  );
   let sum = weights[0];
-  head.slots.forEach((_, i) => { if (!apart.has(i)) sum += weights[1 + i]; });
+  head.slots.forEach((_, i) => {
+    if (!apart.has(i)) sum += weights[1 + i];
+  });
   return sum;
 }
 
 function rowOf(grid, view, head, all, row) {
   const weights = all?.[row];
   const before = grid.columns.map((column, i) => ({
-    x: grid.prefixX(i), bar: column.kind !== "token",
+    x: grid.prefixX(i),
+    bar: column.kind !== "token",
     value: weights ? weightOn(grid, head, weights, column) : null,
   }));
   const own = view.line(row).map((column, i) => ({
-    x: grid.x(column), bar: false, value: weights ? weights[1 + head.slots.length + i] : null,
+    x: grid.x(column),
+    bar: false,
+    value: weights ? weights[1 + head.slots.length + i] : null,
   }));
   return [...before, ...own];
 }
@@ -93,4 +123,12 @@ const cell = (grid, x, row, name) =>
   s("rect", { class: `sx-cell ${name}`, x, y: grid.y(row), width: grid.size, height: grid.size });
 
 const number = (grid, x, row, text, name) =>
-  s("text", { class: `sx-cell-text ${name}`, x: x + grid.size / 2, y: grid.y(row) + grid.size / 2 + 3 * grid.unit }, text);
+  s(
+    "text",
+    {
+      class: `sx-cell-text ${name}`,
+      x: x + grid.size / 2,
+      y: grid.y(row) + grid.size / 2 + 3 * grid.unit,
+    },
+    text,
+  );

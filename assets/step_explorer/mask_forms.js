@@ -4,17 +4,32 @@ import { button, h, replace, select } from "./dom.js";
 
 const FORMS = [
   ["mask", "mask", "Mask: which rows a row may see"],
-  ["additive", "0/−∞", "0/−∞: the mask in its additive form, 0 where a row may look and −∞ elsewhere (m)"],
-  ["weights", "attention", "The attention weights that a layer's head gave, computed from the recorded tokens (w)"],
+  [
+    "additive",
+    "0/−∞",
+    "0/−∞: the mask in its additive form, 0 where a row may look and −∞ elsewhere (m)",
+  ],
+  [
+    "weights",
+    "attention",
+    "The attention weights that a layer's head gave, computed from the recorded tokens (w)",
+  ],
 ];
 
 export function maskForms(app) {
   const buttons = FORMS.map(([form, text, title]) =>
-    button(text, title, () => app.store.set({ form })));
+    button(text, title, () => app.store.set({ form })),
+  );
   const layers = select("Layer", [], "", (value) => app.attention.chooseLayer(Number(value)));
-  const heads = select("Attention head", [], "", (value) => app.attention.chooseHead(Number(value)));
-  const element = h("div", { class: "sx-mask-forms", role: "group", "aria-label": "What the mask shows" },
-    ...buttons, h("span", { class: "sx-mask-head" }, layers, heads));
+  const heads = select("Attention head", [], "", (value) =>
+    app.attention.chooseHead(Number(value)),
+  );
+  const element = h(
+    "div",
+    { class: "sx-mask-forms", role: "group", "aria-label": "What the mask shows" },
+    ...buttons,
+    h("span", { class: "sx-mask-head" }, layers, heads),
+  );
   app.store.subscribe((any) => {
     if (!any("form", "trace", "step", "layer", "head", "attention")) return;
     buttons.forEach((one, i) => one.setAttribute("aria-pressed", app.state.form === FORMS[i][0]));
@@ -30,8 +45,12 @@ export function maskForms(app) {
 function fill(list, noun, numbers, value) {
   const key = numbers.join();
   if (list.dataset.numbers !== key) {
-    replace(list, ...(numbers.length ? numbers : [""]).map((i) =>
-      h("option", { value: i }, i === "" ? `${noun} –` : `${noun} ${i + 1}`)));
+    replace(
+      list,
+      ...(numbers.length ? numbers : [""]).map((i) =>
+        h("option", { value: i }, i === "" ? `${noun} –` : `${noun} ${i + 1}`),
+      ),
+    );
     list.dataset.numbers = key;
   }
   list.disabled = numbers.length === 0;

@@ -16,7 +16,9 @@ export function prefixColumns(app, view, head) {
   const sum = (tokens) => (tokens > 0 ? [{ kind: "sum", tokens }] : []);
   if (app.state.form !== "weights") {
     if (!app.state.prefixOpen) return sum(length);
-    const shown = ids.slice(-PREFIX_SHOWN).map((id, i, all) => ({ kind: "token", at: length - all.length + i, id }));
+    const shown = ids
+      .slice(-PREFIX_SHOWN)
+      .map((id, i, all) => ({ kind: "token", at: length - all.length + i, id }));
     return [...sum(length - shown.length), ...shown];
   }
   const first = token(0, 0, "first");
@@ -39,16 +41,27 @@ export function gridOf(app, picture, view, columns) {
   const least = LABELLED * unit;
   // Few rows share the room; many are drawn small, without labels, so that the pattern shows.
   // An expanded prefix makes the picture wide: it scrolls rather than shrinks.
-  const tall = (height - topLabel) / view.rows >= least ? 1.3 * least : (height - 16 * unit - 4) / view.rows;
+  const tall =
+    (height - topLabel) / view.rows >= least ? 1.3 * least : (height - 16 * unit - 4) / view.rows;
   const smallest = Math.max(LEAST_CELL, open ? tall : 0);
   const labelled = Math.max(smallest, room * picture.zoom) >= least;
   const top = labelled ? topLabel : 16 * unit;
-  const fitting = labelled ? room : Math.min((height - top - 4) / view.rows, across / (view.rows + before));
+  const fitting = labelled
+    ? room
+    : Math.min((height - top - 4) / view.rows, across / (view.rows + before));
   const cell = Math.max(smallest, Math.min(MOST_CELL * unit, fitting) * picture.zoom);
   const prefixX = (i) => left + i * cell + (i >= apart ? APART : 0);
   const x = (row) => left + (before + row) * cell + 2 * APART;
   return {
-    cell, left, top, labelled: cell >= least, named: labelled, unit, columns, prefixX, x,
+    cell,
+    left,
+    top,
+    labelled: cell >= least,
+    named: labelled,
+    unit,
+    columns,
+    prefixX,
+    x,
     size: Math.max(1, cell - (cell > 7 ? 1.2 : 0.4)),
     y: (row) => top + row * cell,
     width: x(view.rows) + 6,
@@ -63,6 +76,8 @@ export function placeAt(grid, view, x, y) {
   if (row < 0 || row >= view.rows) return null;
   const seen = Math.floor((x - grid.x(0)) / grid.cell);
   if (seen >= 0 && seen < view.rows) return { row, seen };
-  const i = grid.columns.findIndex((_, at) => x >= grid.prefixX(at) && x < grid.prefixX(at) + grid.cell);
+  const i = grid.columns.findIndex(
+    (_, at) => x >= grid.prefixX(at) && x < grid.prefixX(at) + grid.cell,
+  );
   return i < 0 ? { row } : { row, column: grid.columns[i], i };
 }

@@ -11,7 +11,10 @@ const quoted = (text) => `‘${text}’`;
 /** What a row may see. */
 export function seenBy(view, row) {
   const position = view.step.context_length + view.shape.depths[row];
-  const above = view.line(row).slice(0, -1).map((r) => view.label(r, 12));
+  const above = view
+    .line(row)
+    .slice(0, -1)
+    .map((r) => view.label(r, 12));
   const seen = ["the prefix", ...above, "itself"].join(", ");
   return `${view.label(row, 14)} at position ${count(position)} sees ${seen}`;
 }
@@ -31,7 +34,8 @@ export function weightInWords(grid, view, head, row, place) {
 
 function shareOn(grid, view, head, weights, column) {
   const value = inWords(weightOn(grid, head, weights, column));
-  if (column.kind === "sum") return `${value} of its attention to ${plural(column.tokens, "other token")} of the prefix, taken together`;
+  if (column.kind === "sum")
+    return `${value} of its attention to ${plural(column.tokens, "other token")} of the prefix, taken together`;
   const which = column.kind === "first" ? "the first token, " : "";
   return `${value} of its attention to ${which}${quoted(view.token(column.id, 14))} at position ${count(column.at)}`;
 }
@@ -49,6 +53,7 @@ const inWords = (value) => (value === 0 ? "under 0.0001" : probability(value));
 export function spoken(view, head) {
   const rows = plural(view.rows, "row");
   const rule = `each row sees the prefix of ${view.step.context_length} tokens, its ancestors and itself`;
-  if (head) return `Attention weights of layer ${head.layer + 1}, head ${head.head + 1}, over ${rows}: ${rule}.`;
+  if (head)
+    return `Attention weights of layer ${head.layer + 1}, head ${head.head + 1}, over ${rows}: ${rule}.`;
   return `Tree-attention mask of ${rows}: ${rule}. The table of nodes lists parents and positions.`;
 }

@@ -30,7 +30,9 @@ export function traceOf(record, name) {
   }
   const fault = firstFault(record);
   if (fault) {
-    throw new OpenError(`${name} does not hold a valid trace (${fault}): save it again from Medusa Explorer.`);
+    throw new OpenError(
+      `${name} does not hold a valid trace (${fault}): save it again from Medusa Explorer.`,
+    );
   }
   return Trace.of(record);
 }

@@ -6,8 +6,21 @@ import { s } from "./dom.js";
 const SIDES = ["Top", "Right", "Bottom", "Left"];
 // What the pictures inside take from the style sheets.
 const KEPT = [
-  "fill", "fill-opacity", "stroke", "stroke-opacity", "stroke-width", "stroke-dasharray", "stroke-linejoin",
-  "opacity", "paint-order", "font-family", "font-size", "font-weight", "text-anchor", "visibility", "display",
+  "fill",
+  "fill-opacity",
+  "stroke",
+  "stroke-opacity",
+  "stroke-width",
+  "stroke-dasharray",
+  "stroke-linejoin",
+  "opacity",
+  "paint-order",
+  "font-family",
+  "font-size",
+  "font-weight",
+  "text-anchor",
+  "visibility",
+  "display",
 ];
 const pen = document.createElement("canvas").getContext("2d");
 
@@ -19,9 +32,14 @@ export function painted(root, title) {
   const height = root.scrollHeight;
   const sheet = { origin, below: s("g"), above: s("g") };
   paint(root, sheet);
-  return s("svg", { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${width} ${height}`, width, height },
+  return s(
+    "svg",
+    { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${width} ${height}`, width, height },
     s("title", {}, title),
-    s("rect", { width, height, ...paintOf("fill", getComputedStyle(root).backgroundColor) }), sheet.below, sheet.above);
+    s("rect", { width, height, ...paintOf("fill", getComputedStyle(root).backgroundColor) }),
+    sheet.below,
+    sheet.above,
+  );
 }
 
 function paint(element, sheet) {
@@ -39,7 +57,8 @@ function paint(element, sheet) {
   for (const child of element.childNodes) {
     if (child.nodeType === Node.ELEMENT_NODE) paint(child, sheet);
     else if (child.nodeType === Node.TEXT_NODE) {
-      for (const line of linesOf(child)) sheet.below.append(...words(style, line.text, placed(line, sheet)));
+      for (const line of linesOf(child))
+        sheet.below.append(...words(style, line.text, placed(line, sheet)));
     }
   }
 }
@@ -60,44 +79,80 @@ function picture(svg, { x, y }) {
   return copy;
 }
 
-const placed = ({ left, top, width, height }, { origin }) => ({ x: left - origin.left, y: top - origin.top, width, height });
+const placed = ({ left, top, width, height }, { origin }) => ({
+  x: left - origin.left,
+  y: top - origin.top,
+  width,
+  height,
+});
 
 function ground({ backgroundColor, borderTopLeftRadius }, box) {
   const fill = paintOf("fill", backgroundColor);
-  return fill["fill-opacity"] === 0 ? [] : [s("rect", { ...box, rx: parseFloat(borderTopLeftRadius), ...fill })];
+  return fill["fill-opacity"] === 0
+    ? []
+    : [s("rect", { ...box, rx: parseFloat(borderTopLeftRadius), ...fill })];
 }
 
 /** Borders: a frame where all sides are alike, else a line for each side that has one. */
 function edges(style, box) {
-  const sides = SIDES.map((side) => ({ side, kind: style[`border${side}Style`], wide: parseFloat(style[`border${side}Width`]), colour: style[`border${side}Color`] }));
-  const shown = sides.filter(({ kind, wide, colour }) => kind !== "none" && wide > 0 && paintOf("stroke", colour)["stroke-opacity"] !== 0);
+  const sides = SIDES.map((side) => ({
+    side,
+    kind: style[`border${side}Style`],
+    wide: parseFloat(style[`border${side}Width`]),
+    colour: style[`border${side}Color`],
+  }));
+  const shown = sides.filter(
+    ({ kind, wide, colour }) =>
+      kind !== "none" && wide > 0 && paintOf("stroke", colour)["stroke-opacity"] !== 0,
+  );
   const [{ kind, wide, colour }] = sides;
-  if (shown.length === 4 && shown.every((one) => one.kind === kind && one.wide === wide && one.colour === colour)) {
-    return [frame(grown(box, -wide / 2), kind, wide, colour, parseFloat(style.borderTopLeftRadius))];
+  if (
+    shown.length === 4 &&
+    shown.every((one) => one.kind === kind && one.wide === wide && one.colour === colour)
+  ) {
+    return [
+      frame(grown(box, -wide / 2), kind, wide, colour, parseFloat(style.borderTopLeftRadius)),
+    ];
   }
-  return shown.map((one) => s("path", { d: sideOf(one, box), ...stroke(one.kind, one.wide, one.colour) }));
+  return shown.map((one) =>
+    s("path", { d: sideOf(one, box), ...stroke(one.kind, one.wide, one.colour) }),
+  );
 }
 
 function sideOf({ side, wide }, { x, y, width, height }) {
   const half = wide / 2;
-  if (side === "Top" || side === "Bottom") return `M${x} ${side === "Top" ? y + half : y + height - half}h${width}`;
+  if (side === "Top" || side === "Bottom")
+    return `M${x} ${side === "Top" ? y + half : y + height - half}h${width}`;
   return `M${side === "Left" ? x + half : x + width - half} ${y}v${height}`;
 }
 
 function outline({ outlineStyle, outlineWidth, outlineColor, borderTopLeftRadius }, box) {
   const wide = parseFloat(outlineWidth);
-  if (outlineStyle === "none" || !wide || paintOf("stroke", outlineColor)["stroke-opacity"] === 0) return [];
-  return [frame(grown(box, wide / 2), outlineStyle, wide, outlineColor, parseFloat(borderTopLeftRadius))];
+  if (outlineStyle === "none" || !wide || paintOf("stroke", outlineColor)["stroke-opacity"] === 0)
+    return [];
+  return [
+    frame(grown(box, wide / 2), outlineStyle, wide, outlineColor, parseFloat(borderTopLeftRadius)),
+  ];
 }
 
-const frame = (box, kind, wide, colour, rx) => s("rect", { ...box, rx, ...stroke(kind, wide, colour) });
+const frame = (box, kind, wide, colour, rx) =>
+  s("rect", { ...box, rx, ...stroke(kind, wide, colour) });
 
-const grown = ({ x, y, width, height }, by) =>
-  ({ x: x - by, y: y - by, width: Math.max(0, width + 2 * by), height: Math.max(0, height + 2 * by) });
+const grown = ({ x, y, width, height }, by) => ({
+  x: x - by,
+  y: y - by,
+  width: Math.max(0, width + 2 * by),
+  height: Math.max(0, height + 2 * by),
+});
 
 function stroke(kind, wide, colour) {
   const dashes = { dotted: [wide, wide], dashed: [2 * wide, 2 * wide] }[kind];
-  return { fill: "none", "stroke-width": wide, "stroke-dasharray": dashes?.join(" "), ...paintOf("stroke", colour) };
+  return {
+    fill: "none",
+    "stroke-width": wide,
+    "stroke-dasharray": dashes?.join(" "),
+    ...paintOf("stroke", colour),
+  };
 }
 
 /** The lines that a text is broken into, each with its box. */
@@ -136,13 +191,27 @@ function words(style, text, box) {
   const shown = style.whiteSpace.startsWith("pre") ? text : text.replace(/\s+/g, " ");
   if (!shown.trim()) return below;
   const rightToLeft = style.direction === "rtl";
-  return [...below, s("text", {
-    x: rightToLeft ? box.x + box.width : box.x, y: baseline, direction: rightToLeft ? "rtl" : null,
-    // Where the font is another one, the words still keep to their place.
-    textLength: box.width, lengthAdjust: "spacingAndGlyphs", "xml:space": "preserve", style: "white-space:pre",
-    "font-family": style.fontFamily, "font-size": style.fontSize, "font-weight": style.fontWeight,
-    ...paintOf("fill", style.color),
-  }, shown)];
+  return [
+    ...below,
+    s(
+      "text",
+      {
+        x: rightToLeft ? box.x + box.width : box.x,
+        y: baseline,
+        direction: rightToLeft ? "rtl" : null,
+        // Where the font is another one, the words still keep to their place.
+        textLength: box.width,
+        lengthAdjust: "spacingAndGlyphs",
+        "xml:space": "preserve",
+        style: "white-space:pre",
+        "font-family": style.fontFamily,
+        "font-size": style.fontSize,
+        "font-weight": style.fontWeight,
+        ...paintOf("fill", style.color),
+      },
+      shown,
+    ),
+  ];
 }
 
 /** How much of a line's height lies above the baseline. */
@@ -166,5 +235,7 @@ function underline(style, { x, width }, baseline) {
 /** A computed colour for what knows no rgba(). */
 function paintOf(name, colour) {
   const [, parts, alpha] = /^rgba\((.+), ([\d.]+)\)$/.exec(colour) ?? [];
-  return parts ? { [name]: `rgb(${parts})`, [`${name}-opacity`]: Number(alpha) } : { [name]: colour };
+  return parts
+    ? { [name]: `rgb(${parts})`, [`${name}-opacity`]: Number(alpha) }
+    : { [name]: colour };
 }

@@ -2,8 +2,18 @@
 // (or `prompt=…`) to a run that the page can repeat.
 
 const DEFAULTS = {
-  method: "medusa", tree: "auto", acceptance: "auto", temperature: 0, top_p: 1, top_k: 0, epsilon: 0.09, delta: 0.3,
-  seed: 0, max_new_tokens: 128, system_prompt: null, raw_prompt: false,
+  method: "medusa",
+  tree: "auto",
+  acceptance: "auto",
+  temperature: 0,
+  top_p: 1,
+  top_k: 0,
+  epsilon: 0.09,
+  delta: 0.3,
+  seed: 0,
+  max_new_tokens: 128,
+  system_prompt: null,
+  raw_prompt: false,
 };
 
 /** The settings, in the order in which the page keeps them. */
@@ -18,7 +28,9 @@ export function wantedFrom(hash) {
     example: given.get("example"),
     prompt: given.get("prompt"),
     step: Number.isInteger(step) && step >= 1 ? step - 1 : null,
-    settings: Object.fromEntries(SETTINGS.filter((key) => given.has(key)).map((key) => [key, given.get(key)])),
+    settings: Object.fromEntries(
+      SETTINGS.filter((key) => given.has(key)).map((key) => [key, given.get(key)]),
+    ),
   };
 }
 

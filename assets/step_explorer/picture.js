@@ -63,11 +63,15 @@ export class Picture {
   #listen() {
     const { box } = this;
     let from = null;
-    box.addEventListener("wheel", (event) => {
-      if (!event.ctrlKey) return;
-      event.preventDefault();
-      this.setZoom(this.zoom * (event.deltaY < 0 ? STEP : 1 / STEP));
-    }, { passive: false });
+    box.addEventListener(
+      "wheel",
+      (event) => {
+        if (!event.ctrlKey) return;
+        event.preventDefault();
+        this.setZoom(this.zoom * (event.deltaY < 0 ? STEP : 1 / STEP));
+      },
+      { passive: false },
+    );
     box.addEventListener("pointerdown", (event) => {
       if (event.pointerType !== "mouse" || event.button !== 0) return;
       from = { x: event.clientX + box.scrollLeft, y: event.clientY + box.scrollTop };

@@ -26,9 +26,16 @@ export class Playback {
     const { app } = this;
     const { trace, state } = app;
     if (state.step === null) return;
-    const atEnd = state.clock === null ? state.step === trace.steps.length - 1 : state.clock >= trace.seconds;
+    const atEnd =
+      state.clock === null ? state.step === trace.steps.length - 1 : state.clock >= trace.seconds;
     const from = atEnd ? 0 : trace.clock[state.step];
-    app.store.set({ playing: true, follow: false, clock: from, step: trace.stepAt(from), row: null });
+    app.store.set({
+      playing: true,
+      follow: false,
+      clock: from,
+      step: trace.stepAt(from),
+      row: null,
+    });
     this.#last = performance.now();
     this.#frame = requestAnimationFrame((now) => this.#tick(now));
   }

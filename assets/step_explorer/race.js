@@ -12,12 +12,24 @@ const MARGIN = { left: 30, right: 8, top: 6, bottom: 16 };
 export function raceView(app) {
   let parts = null;
   const figure = h("div", { class: "sx-speedup" });
-  const picture = new Picture("race", "The race", "tokens against seconds of each lane's own work", draw, { zooms: false });
+  const picture = new Picture(
+    "race",
+    "The race",
+    "tokens against seconds of each lane's own work",
+    draw,
+    { zooms: false },
+  );
   picture.element.insertBefore(figure, picture.box);
 
   function draw() {
     const scale = scaleOf(app, picture.size);
-    const svg = s("svg", { viewBox: `0 0 ${scale.width} ${scale.height}`, width: scale.width, height: scale.height, role: "img", "aria-label": "Tokens of both lanes against time" });
+    const svg = s("svg", {
+      viewBox: `0 0 ${scale.width} ${scale.height}`,
+      width: scale.width,
+      height: scale.height,
+      role: "img",
+      "aria-label": "Tokens of both lanes against time",
+    });
     const lanes = {
       plain: s("path", { class: "sx-race-plain" }),
       medusa: s("path", { class: "sx-race-medusa" }),
@@ -40,8 +52,14 @@ export function raceView(app) {
     if (now.seconds !== scale.seconds || now.tokens !== scale.tokens) return picture.redraw();
     const { clock, tokensBy, plainClock } = app.trace;
     names.medusa.textContent = nameOf(app.trace);
-    lanes.medusa.setAttribute("d", stepped(scale, clock, (i) => tokensBy[i]));
-    lanes.plain.setAttribute("d", stepped(scale, plainClock, (i) => i + 1));
+    lanes.medusa.setAttribute(
+      "d",
+      stepped(scale, clock, (i) => tokensBy[i]),
+    );
+    lanes.plain.setAttribute(
+      "d",
+      stepped(scale, plainClock, (i) => i + 1),
+    );
     nameAt(names.medusa, scale, clock.at(-1), tokensBy.at(-1), -4);
     nameAt(names.plain, scale, plainClock.at(-1), plainClock.length, 11);
     place();
@@ -52,7 +70,10 @@ export function raceView(app) {
     if (!parts) return;
     const { moment } = app;
     const x = moment === null ? null : parts.scale.x(moment);
-    parts.cursor.setAttribute("d", x === null ? "" : `M${x} ${MARGIN.top}V${parts.scale.height - MARGIN.bottom}`);
+    parts.cursor.setAttribute(
+      "d",
+      x === null ? "" : `M${x} ${MARGIN.top}V${parts.scale.height - MARGIN.bottom}`,
+    );
   }
 
   app.store.subscribe((any) => {
@@ -71,7 +92,10 @@ function scaleOf(app, { width, height }) {
   const tokens = roundUp(Math.max(16, trace.tokens.length, trace.plain.length));
   const [wide, tall] = [width - MARGIN.left - MARGIN.right, height - MARGIN.top - MARGIN.bottom];
   return {
-    width, height, seconds, tokens,
+    width,
+    height,
+    seconds,
+    tokens,
     x: (value) => MARGIN.left + (wide * value) / seconds,
     y: (value) => MARGIN.top + tall * (1 - value / tokens),
   };
@@ -84,13 +108,26 @@ function roundUp(value) {
 
 function axes(scale) {
   const bottom = scale.height - MARGIN.bottom;
-  const parts = [s("path", { class: "sx-axis", d: `M${MARGIN.left} ${MARGIN.top}V${bottom}H${scale.width - MARGIN.right}` })];
+  const parts = [
+    s("path", {
+      class: "sx-axis",
+      d: `M${MARGIN.left} ${MARGIN.top}V${bottom}H${scale.width - MARGIN.right}`,
+    }),
+  ];
   for (const part of [0.5, 1]) {
     const [x, y] = [scale.x(scale.seconds * part), scale.y(scale.tokens * part)];
     parts.push(
       s("path", { class: "sx-gridline", d: `M${MARGIN.left} ${y}H${scale.width - MARGIN.right}` }),
-      s("text", { class: "sx-quiet sx-end", x: MARGIN.left - 4, y: y + 4 }, String(Math.round(scale.tokens * part))),
-      s("text", { class: part === 1 ? "sx-quiet sx-end" : "sx-quiet", x, y: bottom + 12 }, `${Number((scale.seconds * part).toPrecision(3))} s`),
+      s(
+        "text",
+        { class: "sx-quiet sx-end", x: MARGIN.left - 4, y: y + 4 },
+        String(Math.round(scale.tokens * part)),
+      ),
+      s(
+        "text",
+        { class: part === 1 ? "sx-quiet sx-end" : "sx-quiet", x, y: bottom + 12 },
+        `${Number((scale.seconds * part).toPrecision(3))} s`,
+      ),
     );
   }
   return parts;
@@ -98,7 +135,9 @@ function axes(scale) {
 
 function stepped(scale, times, tokens) {
   let path = `M${scale.x(0)} ${scale.y(0)}`;
-  times.forEach((time, i) => (path += `H${scale.x(time).toFixed(1)}V${scale.y(tokens(i)).toFixed(1)}`));
+  times.forEach(
+    (time, i) => (path += `H${scale.x(time).toFixed(1)}V${scale.y(tokens(i)).toFixed(1)}`),
+  );
   return path;
 }
 
@@ -114,15 +153,30 @@ function speedup(element, trace) {
   const figures = raceFigures(trace);
   if (figures.speedup === null) {
     element.className = "sx-speedup is-none";
-    return replace(element, h("strong", {}, NONE), h("p", {}, "speedup over plain decoding"), h("p", {}, "nothing measured yet"));
+    return replace(
+      element,
+      h("strong", {}, NONE),
+      h("p", {}, "speedup over plain decoding"),
+      h("p", {}, "nothing measured yet"),
+    );
   }
   const { speedup: value, spread, estimate } = figures;
   const [kind, words] = judged(value, estimate ? null : spread);
-  const [tokens, steps] = [plural(trace.tokens.length, "token"), plural(trace.steps.length, "step")];
-  const how = estimate ? `estimate: only ${plural(trace.plain.length, "plain token")} so far` : `measured, ${tokens}, ${steps}`;
+  const [tokens, steps] = [
+    plural(trace.tokens.length, "token"),
+    plural(trace.steps.length, "step"),
+  ];
+  const how = estimate
+    ? `estimate: only ${plural(trace.plain.length, "plain token")} so far`
+    : `measured, ${tokens}, ${steps}`;
   element.className = `sx-speedup is-${kind}`;
   const sure = spread === null || estimate ? "" : ` ± ${ratio(spread)}`;
-  return replace(element, h("strong", {}, `${ratio(value)}×`, h("em", {}, sure)), h("p", {}, words), h("p", {}, how));
+  return replace(
+    element,
+    h("strong", {}, `${ratio(value)}×`, h("em", {}, sure)),
+    h("p", {}, words),
+    h("p", {}, how),
+  );
 }
 
 function judged(value, spread) {

@@ -13,7 +13,10 @@ export async function saveTrace(trace) {
 }
 
 export async function saveHtml(trace) {
-  download(`medusa-run-${stamp()}.html`, new Blob([await standalone(trace)], { type: "text/html" }));
+  download(
+    `medusa-run-${stamp()}.html`,
+    new Blob([await standalone(trace)], { type: "text/html" }),
+  );
 }
 
 /** The text of a page with all modules, styles and the trace inside. */

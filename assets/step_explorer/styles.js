@@ -1,8 +1,15 @@
 // The style sheets, in order.
 
 export const STYLES = [
-  "base.css", "layout.css", "text.css", "pictures.css", "charts.css", "panels.css",
-  "presenter.css", "narrow.css", "copy.css",
+  "base.css",
+  "layout.css",
+  "text.css",
+  "pictures.css",
+  "charts.css",
+  "panels.css",
+  "presenter.css",
+  "narrow.css",
+  "copy.css",
 ];
 
 // Found when it is asked for: inside an exported page a module has no address.

@@ -23,21 +23,50 @@ function charts(trace) {
   const vain = vainRows(trace);
   const most = Math.max(...lengths);
   return [
-    chart("Acceptance by depth", "of the steps that reached it", depths.map((d, i) =>
-      [`depth ${i + 1}`, d.rate, `${percent(d.rate)} of ${count(d.accepted + d.rejected)}`])),
-    chart("Acceptance by rank", "of the nodes that were judged", ranks.map((r, i) =>
-      [`guess ${i + 1}`, r.rate, `${percent(r.rate)} of ${count(r.judged)}`])),
-    chart("Tokens per step", "how many steps gained so many", lengths.map((n, i) =>
-      [plural(i + 1, "token"), n / most, plural(n, "step")])),
-    h("div", { class: "sx-chart" }, h("h3", {}, "Verified in vain"),
+    chart(
+      "Acceptance by depth",
+      "of the steps that reached it",
+      depths.map((d, i) => [
+        `depth ${i + 1}`,
+        d.rate,
+        `${percent(d.rate)} of ${count(d.accepted + d.rejected)}`,
+      ]),
+    ),
+    chart(
+      "Acceptance by rank",
+      "of the nodes that were judged",
+      ranks.map((r, i) => [`guess ${i + 1}`, r.rate, `${percent(r.rate)} of ${count(r.judged)}`]),
+    ),
+    chart(
+      "Tokens per step",
+      "how many steps gained so many",
+      lengths.map((n, i) => [plural(i + 1, "token"), n / most, plural(n, "step")]),
+    ),
+    h(
+      "div",
+      { class: "sx-chart" },
+      h("h3", {}, "Verified in vain"),
       h("p", { class: "sx-figure" }, percent(vain.share)),
-      h("p", {}, `${count(vain.vain)} of ${plural(vain.rows, "row")} gave no token.`)),
+      h("p", {}, `${count(vain.vain)} of ${plural(vain.rows, "row")} gave no token.`),
+    ),
   ];
 }
 
 function chart(title, hint, bars) {
   const shown = bars.filter(([, share]) => share !== null).slice(0, MOST_BARS);
-  return h("div", { class: "sx-chart" }, h("h3", {}, title), h("p", { class: "sx-hint" }, hint),
-    ...shown.map(([name, share, text]) => h("div", { class: "sx-chart-row" }, h("span", {}, name),
-      h("div", {}, h("i", { style: `width:${100 * share}%` })), h("b", {}, text))));
+  return h(
+    "div",
+    { class: "sx-chart" },
+    h("h3", {}, title),
+    h("p", { class: "sx-hint" }, hint),
+    ...shown.map(([name, share, text]) =>
+      h(
+        "div",
+        { class: "sx-chart-row" },
+        h("span", {}, name),
+        h("div", {}, h("i", { style: `width:${100 * share}%` })),
+        h("b", {}, text),
+      ),
+    ),
+  );
 }

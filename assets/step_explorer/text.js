@@ -3,17 +3,41 @@
 
 const MARKS = { " ": "␣", "\n": "↵", "\t": "⇥", "\r": "␍" };
 const NAMES = {
-  "\x00": "NUL", "\x07": "BEL", "\x08": "BS", "\x0b": "VT", "\x0c": "FF", "\x1b": "ESC",
-  "\x7f": "DEL", "\u0085": "NEL", "\u00a0": "NBSP", "\u00ad": "SHY", "\u061c": "ALM",
-  "\u200b": "ZWSP", "\u200c": "ZWNJ", "\u200d": "ZWJ", "\u200e": "LRM", "\u200f": "RLM",
-  "\u2028": "LSEP", "\u2029": "PSEP", "\u202a": "LRE", "\u202b": "RLE", "\u202c": "PDF",
-  "\u202d": "LRO", "\u202e": "RLO", "\u2060": "WJ", "\u2066": "LRI", "\u2067": "RLI",
-  "\u2068": "FSI", "\u2069": "PDI", "\ufeff": "BOM",
+  "\x00": "NUL",
+  "\x07": "BEL",
+  "\x08": "BS",
+  "\x0b": "VT",
+  "\x0c": "FF",
+  "\x1b": "ESC",
+  "\x7f": "DEL",
+  "\u0085": "NEL",
+  "\u00a0": "NBSP",
+  "\u00ad": "SHY",
+  "\u061c": "ALM",
+  "\u200b": "ZWSP",
+  "\u200c": "ZWNJ",
+  "\u200d": "ZWJ",
+  "\u200e": "LRM",
+  "\u200f": "RLM",
+  "\u2028": "LSEP",
+  "\u2029": "PSEP",
+  "\u202a": "LRE",
+  "\u202b": "RLE",
+  "\u202c": "PDF",
+  "\u202d": "LRO",
+  "\u202e": "RLO",
+  "\u2060": "WJ",
+  "\u2066": "LRI",
+  "\u2067": "RLI",
+  "\u2068": "FSI",
+  "\u2069": "PDI",
+  "\ufeff": "BOM",
 };
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Zs}]/u;
 const CONTROL = /[\p{Cc}\p{Cs}]/u;
 const COMBINING = /^\p{M}/u;
-const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+const RIGHT_TO_LEFT =
+  /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 const ISOLATE = "\u2068";
 const END_ISOLATE = "\u2069";
 
@@ -90,7 +114,9 @@ function decodedOrMarked(bytes) {
   try {
     return strict.decode(bytes);
   } catch {
-    return [...bytes].map((byte) => (byte < 0x80 ? String.fromCharCode(byte) : mark(byte))).join("");
+    return [...bytes]
+      .map((byte) => (byte < 0x80 ? String.fromCharCode(byte) : mark(byte)))
+      .join("");
   }
 }
 

@@ -21,16 +21,31 @@ export function timelineView(app, tools) {
     parts = null;
     const scale = scaleOf(app, picture.size);
     const svg = s("svg", {
-      viewBox: `0 0 ${scale.width} ${scale.height}`, width: scale.width, height: scale.height,
-      role: "slider", tabindex: 0, "aria-label": "Step", "aria-valuemin": 1,
-      "aria-valuemax": 1, "aria-valuenow": 1,
+      viewBox: `0 0 ${scale.width} ${scale.height}`,
+      width: scale.width,
+      height: scale.height,
+      role: "slider",
+      tabindex: 0,
+      "aria-label": "Step",
+      "aria-valuemin": 1,
+      "aria-valuemax": 1,
+      "aria-valuenow": 1,
     });
     const bars = Array.from({ length: DEPTHS }, (_, d) => s("path", { class: `sx-bar d${d}` }));
-    const cursor = s("rect", { class: "sx-cursor", y: scale.top - 4, height: scale.height - scale.top + 3 });
+    const cursor = s("rect", {
+      class: "sx-cursor",
+      y: scale.top - 4,
+      height: scale.height - scale.top + 3,
+    });
     const plain = s("path", { class: "sx-plain-mark" });
     const plainText = s("text", { class: "sx-quiet", y: scale.top - 4 });
-    svg.append(s("path", { class: "sx-axis", d: `M0 ${scale.height - BOTTOM}H${scale.width}` }),
-      cursor, ...bars, plain, plainText);
+    svg.append(
+      s("path", { class: "sx-axis", d: `M0 ${scale.height - BOTTOM}H${scale.width}` }),
+      cursor,
+      ...bars,
+      plain,
+      plainText,
+    );
     listen(svg);
     parts = { svg, scale, bars, cursor, plain, plainText };
     fill();
@@ -57,7 +72,10 @@ export function timelineView(app, tools) {
     svg.setAttribute("aria-valuemax", app.trace.steps.length);
     svg.setAttribute("aria-valuenow", step + 1);
     const sentence = stepSentence(app.view);
-    svg.setAttribute("aria-valuetext", `Step ${step + 1} of ${app.trace.steps.length}. ${sentence}`);
+    svg.setAttribute(
+      "aria-valuetext",
+      `Step ${step + 1} of ${app.trace.steps.length}. ${sentence}`,
+    );
     const written = app.trace.plainAt(app.trace.clock[step]);
     placePlain(app.trace, scale, written, plain, plainText);
     replace(title, `Step ${count(step + 1)} of ${count(app.trace.steps.length)}`);
@@ -92,7 +110,13 @@ function scaleOf(app, { width, height }) {
   let capacity = Math.max(LEAST_CAPACITY, steps);
   if (app.state.live) while (capacity < steps || capacity % LEAST_CAPACITY) capacity += 1;
   const depth = Math.max(0, ...app.trace.trees.flatMap((t) => t.paths.map((p) => p.length)));
-  return { width, height, top: ABOVE * app.unit, slot: Math.min(WIDEST, (width - 2 * LEFT) / capacity), most: Math.max(3, depth + 1) };
+  return {
+    width,
+    height,
+    top: ABOVE * app.unit,
+    slot: Math.min(WIDEST, (width - 2 * LEFT) / capacity),
+    most: Math.max(3, depth + 1),
+  };
 }
 
 /** A path per look: a rectangle for each token that came so. */
@@ -105,7 +129,8 @@ function barPaths(trace, { slot, most, top, height }) {
     for (let depth = 0; depth < emitted.length; depth += 1) {
       const y = (height - BOTTOM - (depth + 1) * unit).toFixed(2);
       const tall = (unit - gap).toFixed(2);
-      paths[Math.min(depth, DEPTHS - 1)] += `M${x} ${y}h${wide.toFixed(2)}v${tall}h-${wide.toFixed(2)}z`;
+      paths[Math.min(depth, DEPTHS - 1)] +=
+        `M${x} ${y}h${wide.toFixed(2)}v${tall}h-${wide.toFixed(2)}z`;
     }
   });
   return paths;
@@ -126,6 +151,9 @@ function placePlain(trace, scale, written, plain, plainText) {
 function abreast(trace, step, written) {
   if (trace.plain.length === 0) return "";
   const lead = trace.tokensBy[step] - written;
-  const words = lead === 0 ? "as far as here" : `${plural(Math.abs(lead), "token")} ${lead > 0 ? "behind" : "ahead"}`;
+  const words =
+    lead === 0
+      ? "as far as here"
+      : `${plural(Math.abs(lead), "token")} ${lead > 0 ? "behind" : "ahead"}`;
   return `At this moment (${trace.clock[step].toFixed(2)} s) plain decoding was ${words}.`;
 }

@@ -74,8 +74,10 @@ export class Trace {
   }
 
   addAttention(head) {
-    const same = (one) => one.step === head.step && one.layer === head.layer && one.head === head.head;
-    if (this.attention.length < MOST_ATTENTION && !this.attention.some(same)) this.attention.push(head);
+    const same = (one) =>
+      one.step === head.step && one.layer === head.layer && one.head === head.head;
+    if (this.attention.length < MOST_ATTENTION && !this.attention.some(same))
+      this.attention.push(head);
   }
 
   /** The record that a file holds, key for key as explorer.tracing writes it. */
@@ -197,8 +199,12 @@ function shapeOf(paths) {
 }
 
 const NAMES = {
-  medusa: "Medusa", hydra: "Hydra", plain: "Plain again",
-  "draft-model": "Draft model", lookahead: "Lookahead", "prompt-lookup": "Prompt lookup",
+  medusa: "Medusa",
+  hydra: "Hydra",
+  plain: "Plain again",
+  "draft-model": "Draft model",
+  lookahead: "Lookahead",
+  "prompt-lookup": "Prompt lookup",
 };
 
 /** What the lane that races plain decoding is called. */

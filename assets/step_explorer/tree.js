@@ -15,7 +15,12 @@ export function treeView(app) {
   const [lit, focused] = [new Marked("is-line"), new Marked("is-focus")];
   let nodes = new Map(); // row → its elements
   let selected = null; // the node that the keyboard reaches
-  const picture = new Picture("tree", "Candidate tree", "● accepted  ○ rejected  ◇ never reached  ■ root  □ bonus; larger: likelier to the base model", draw);
+  const picture = new Picture(
+    "tree",
+    "Candidate tree",
+    "● accepted  ○ rejected  ◇ never reached  ■ root  □ bonus; larger: likelier to the base model",
+    draw,
+  );
   picture.box.addEventListener("pointerleave", () => app.store.set({ hover: null }));
 
   function draw() {
@@ -103,7 +108,13 @@ function gridOf(app, picture, view, opened) {
   const limit = Math.max(3, Math.floor((column - 26 * unit) / (CHARACTER * unit)));
   const at = ({ column: x, line: y }) => ({ x: margin + x * column, y: (y + 1.6) * line });
   return {
-    place, folded, line, column, limit, at, unit,
+    place,
+    folded,
+    line,
+    column,
+    limit,
+    at,
+    unit,
     width: Math.max(margin + columns * column, width),
     height: Math.max((lines + 1.2) * line, 20),
   };
@@ -127,26 +138,46 @@ function drawNode(app, grid, row, edges, marks) {
   });
   const radius = grid.unit * (2.6 + 4.2 * Math.sqrt(base)) * Math.min(1, grid.line / 14);
   group.append(
-    s("rect", { class: "sx-hit", x: x - 9, y: y - grid.line / 2, width: grid.column, height: grid.line }),
+    s("rect", {
+      class: "sx-hit",
+      x: x - 9,
+      y: y - grid.line / 2,
+      width: grid.column,
+      height: grid.line,
+    }),
     s("circle", { class: "sx-ring", cx: x, cy: y, r: radius + 3.5 * grid.unit }),
     shapeOf(kind, x, y, radius),
   );
   const folded = grid.folded.has(row) ? ` ▸+${descendants(shape, row)}` : "";
   const leaf = folded || shape.children[row].length === 0;
   if (grid.line >= 9 * grid.unit || kind === "accepted") {
-    group.append(s("text", {
-      class: "sx-token",
-      x: x + radius + 4 * grid.unit,
-      y: leaf || grid.line < 20 * grid.unit ? y + 3.8 * grid.unit : y - 5 * grid.unit,
-    }, view.label(row, grid.limit) + folded));
+    group.append(
+      s(
+        "text",
+        {
+          class: "sx-token",
+          x: x + radius + 4 * grid.unit,
+          y: leaf || grid.line < 20 * grid.unit ? y + 3.8 * grid.unit : y - 5 * grid.unit,
+        },
+        view.label(row, grid.limit) + folded,
+      ),
+    );
   }
   marks.append(group);
   const edge = row > 0 ? drawEdge(app, grid, row, kind, radius) : null;
   if (edge) edges.append(edge);
   if (row > 0 && grid.line >= 22 * grid.unit) {
-    group.append(s("text", {
-      class: "sx-draft", x: x - radius - 3 * grid.unit, y: y + 10.5 * grid.unit,
-    }, shortProbability(step.draft_probs[row])));
+    group.append(
+      s(
+        "text",
+        {
+          class: "sx-draft",
+          x: x - radius - 3 * grid.unit,
+          y: y + 10.5 * grid.unit,
+        },
+        shortProbability(step.draft_probs[row]),
+      ),
+    );
   }
   return edge ? [group, edge] : [group];
 }
@@ -160,9 +191,10 @@ function drawEdge(app, grid, row, kind, radius) {
 
 function elbow(from, to, radius, grid, name) {
   const turn = to.x - 20 * grid.unit;
-  const path = from.y === to.y
-    ? `M${from.x} ${from.y}H${to.x - radius}`
-    : `M${turn} ${from.y}V${to.y}H${to.x - radius}`;
+  const path =
+    from.y === to.y
+      ? `M${from.x} ${from.y}H${to.x - radius}`
+      : `M${turn} ${from.y}V${to.y}H${to.x - radius}`;
   return s("path", { class: name, d: path });
 }
 
@@ -173,15 +205,26 @@ function drawBonus(app, grid, edges, marks) {
   const end = step.accepted.at(-1);
   const from = grid.at(grid.place.get(end));
   const to = grid.at({ column: shape.depths[end] + 1, line: -1 });
-  edges.append(s("path", {
-    class: "sx-edge is-bonus",
-    d: `M${from.x} ${from.y}H${to.x - 20 * grid.unit}V${to.y}H${to.x - 5 * grid.unit}`,
-  }));
+  edges.append(
+    s("path", {
+      class: "sx-edge is-bonus",
+      d: `M${from.x} ${from.y}H${to.x - 20 * grid.unit}V${to.y}H${to.x - 5 * grid.unit}`,
+    }),
+  );
   const label = app.view.token(step.bonus, grid.limit);
-  marks.append(s("g", { class: "sx-node is-bonus", role: "treeitem", "aria-level": shape.depths[end] + 2,
-    "aria-label": `bonus token ${label}, the next step's root` },
-    shapeOf("bonus", to.x, to.y, 4.5 * grid.unit),
-    s("text", { class: "sx-token", x: to.x + 9 * grid.unit, y: to.y + 3.8 * grid.unit }, label)));
+  marks.append(
+    s(
+      "g",
+      {
+        class: "sx-node is-bonus",
+        role: "treeitem",
+        "aria-level": shape.depths[end] + 2,
+        "aria-label": `bonus token ${label}, the next step's root`,
+      },
+      shapeOf("bonus", to.x, to.y, 4.5 * grid.unit),
+      s("text", { class: "sx-token", x: to.x + 9 * grid.unit, y: to.y + 3.8 * grid.unit }, label),
+    ),
+  );
 }
 
 /** Shape tells the verdict as well as colour does. */
@@ -190,7 +233,10 @@ function shapeOf(kind, x, y, r) {
     return s("rect", { class: "sx-mark", x: x - r, y: y - r, width: 2 * r, height: 2 * r });
   }
   if (kind === "pruned") {
-    return s("path", { class: "sx-mark", d: `M${x - r} ${y}L${x} ${y - r}L${x + r} ${y}L${x} ${y + r}Z` });
+    return s("path", {
+      class: "sx-mark",
+      d: `M${x - r} ${y}L${x} ${y - r}L${x + r} ${y}L${x} ${y + r}Z`,
+    });
   }
   return s("circle", { class: "sx-mark", cx: x, cy: y, r });
 }

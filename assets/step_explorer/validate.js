@@ -111,11 +111,14 @@ function stepFault(step, trees) {
   if (price !== null && !isTime(price)) return "price";
   const isRow = (row) => isCount(row) && row < n;
   if (!listOf(step.accepted, isRow) || step.accepted.length === 0) return "accepted";
-  if (!listOf(step.emitted, isCount) || step.emitted.length > step.accepted.length) return "emitted";
+  if (!listOf(step.emitted, isCount) || step.emitted.length > step.accepted.length)
+    return "emitted";
   if (!(step.bonus === null || isCount(step.bonus))) return "bonus";
   if (!listOf(step.positions, isPosition)) return "positions";
   const times = ["heads", "draft", "verify", "accept", "commit"];
-  return isObject(step.timings) && times.every((name) => isTime(step.timings[name])) ? null : "timings";
+  return isObject(step.timings) && times.every((name) => isTime(step.timings[name]))
+    ? null
+    : "timings";
 }
 
 function plainFault({ plain = [] }) {
@@ -126,23 +129,38 @@ function plainFault({ plain = [] }) {
 
 function attentionFault({ attention = [], steps, trees }) {
   if (!Array.isArray(attention) || attention.length > MOST_ATTENTION) return "attention";
-  const at = attention.findIndex((head) => !isObject(head) || !isCount(head.step) || !fitsStep(head, steps[head.step], trees));
+  const at = attention.findIndex(
+    (head) => !isObject(head) || !isCount(head.step) || !fitsStep(head, steps[head.step], trees),
+  );
   return at < 0 ? null : `attention.${at}`;
 }
 
 /** Whether a head's weights are as many as its step's rows need; see explorer/tracing/attention.py. */
 function fitsStep({ layer, head, layers, heads, slots, weights }, step, trees) {
-  if (!step || ![layer, head, layers, heads].every(isCount) || layer >= layers || head >= heads) return false;
-  const isSlot = (slot, i) => isCount(slot) && slot < step.context_length && (i === 0 ? slot === 0 : slot > slots[i - 1]);
+  if (!step || ![layer, head, layers, heads].every(isCount) || layer >= layers || head >= heads)
+    return false;
+  const isSlot = (slot, i) =>
+    isCount(slot) && slot < step.context_length && (i === 0 ? slot === 0 : slot > slots[i - 1]);
   if (!listOf(slots, isSlot, MAX_SLOTS) || slots.length === 0) return false;
-  const values = [[], ...trees[step.tree].paths].reduce((sum, path) => sum + 2 + slots.length + path.length, 0);
-  return isText(weights) && weights.length === 4 * Math.ceil((2 * values) / 3) && /^[A-Za-z0-9+/]*={0,2}$/.test(weights);
+  const values = [[], ...trees[step.tree].paths].reduce(
+    (sum, path) => sum + 2 + slots.length + path.length,
+    0,
+  );
+  return (
+    isText(weights) &&
+    weights.length === 4 * Math.ceil((2 * values) / 3) &&
+    /^[A-Za-z0-9+/]*={0,2}$/.test(weights)
+  );
 }
 
 const isTop = (top) =>
-  isObject(top) && listOf(top.ids, isCount, MAX_TOP) && listOf(top.probs, isShare, MAX_TOP) &&
+  isObject(top) &&
+  listOf(top.ids, isCount, MAX_TOP) &&
+  listOf(top.probs, isShare, MAX_TOP) &&
   top.ids.length === top.probs.length;
 
 const isPosition = (position) =>
-  isObject(position) && isCount(position.index) && isCount(position.base_choice) &&
+  isObject(position) &&
+  isCount(position.index) &&
+  isCount(position.base_choice) &&
   listOf(position.heads, isTop, MAX_TOP);

@@ -9,9 +9,19 @@ import { MEANINGS, nodeTitle, sentences, SIGNS, stages } from "./verdicts.js";
 const SHOWN = 5; // of each list
 
 export function verdictView(app) {
-  const toggle = button("table", "All nodes as a table (t)", () => app.store.set({ table: !app.state.table }));
+  const toggle = button("table", "All nodes as a table (t)", () =>
+    app.store.set({ table: !app.state.table }),
+  );
   const { element } = card("verdict", "Why?", "", toggle);
-  const body = element.appendChild(h("div", { class: "sx-verdict-body", tabindex: 0, role: "region", "aria-label": "Verdict on the selected node", "aria-live": "off" }));
+  const body = element.appendChild(
+    h("div", {
+      class: "sx-verdict-body",
+      tabindex: 0,
+      role: "region",
+      "aria-label": "Verdict on the selected node",
+      "aria-live": "off",
+    }),
+  );
   const [lit, focused] = [new Marked("is-line"), new Marked("is-focus")];
   const listeners = {
     onclick: ({ target }) => rowOf(target) !== null && app.select(rowOf(target)),
@@ -22,7 +32,15 @@ export function verdictView(app) {
 
   function draw() {
     rows = [];
-    if (!app.view) return replace(body, h("p", { class: "sx-soft" }, "Choose a node to read why it was accepted, rejected or never reached."));
+    if (!app.view)
+      return replace(
+        body,
+        h(
+          "p",
+          { class: "sx-soft" },
+          "Choose a node to read why it was accepted, rejected or never reached.",
+        ),
+      );
     if (app.state.stage <= 3) return replace(body, ...staged(app.view, app.state.stage));
     if (app.state.table) return replace(body, table());
     return replace(body, ...verdict(app.view, app.focusRow));
@@ -30,17 +48,45 @@ export function verdictView(app) {
 
   function table() {
     const { view } = app;
-    const heads = ["", "token", "depth", "rank", "draft", "path", "base", "base rank", "position", "verdict"];
+    const heads = [
+      "",
+      "token",
+      "depth",
+      "rank",
+      "draft",
+      "path",
+      "base",
+      "base rank",
+      "position",
+      "verdict",
+    ];
     const typical = view.step.thresholds !== null && view.step.thresholds !== undefined;
     if (typical) heads.splice(8, 0, "threshold");
     rows = Array.from({ length: view.rows }, (_, row) => {
       const cells = tableRow(view, row, typical);
-      return h("tr", { "data-row": row }, ...cells.map((text, i) => h(i === 1 ? "th" : "td", i === 1 ? { scope: "row" } : {}, text)));
+      return h(
+        "tr",
+        { "data-row": row },
+        ...cells.map((text, i) => h(i === 1 ? "th" : "td", i === 1 ? { scope: "row" } : {}, text)),
+      );
     });
     mark();
-    return h("table", { class: "sx-table", ...listeners },
-      h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col" }, head || h("span", { class: "sx-unseen" }, "sign"))))),
-      h("tbody", {}, ...rows));
+    return h(
+      "table",
+      { class: "sx-table", ...listeners },
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          ...heads.map((head) =>
+            h("th", { scope: "col" }, head || h("span", { class: "sx-unseen" }, "sign")),
+          ),
+        ),
+      ),
+      h("tbody", {}, ...rows),
+    );
   }
 
   function mark() {
@@ -52,7 +98,11 @@ export function verdictView(app) {
 
   app.store.subscribe((any) => {
     toggle.setAttribute("aria-pressed", app.state.table);
-    if (any("trace", "step", "table", "stage", "grown") && (any("trace", "step", "table", "stage") || !app.view)) draw();
+    if (
+      any("trace", "step", "table", "stage", "grown") &&
+      (any("trace", "step", "table", "stage") || !app.view)
+    )
+      draw();
     else if (any("row", "hover")) app.state.table && rows.length ? mark() : draw();
   });
   draw();
@@ -63,16 +113,22 @@ export function verdictView(app) {
 function staged(view, stage) {
   const told = h("p", {}, stages(view)[stage][1]);
   if (stage !== 0 && stage !== 3) return [told];
-  const lists = stage === 0
-    ? view.heads.map((top, i) => topList(`head ${i + 1}`, top, null, view)).slice(0, 4)
-    : [topList("base model after the root", view.step.base_top[0], null, view)];
+  const lists =
+    stage === 0
+      ? view.heads.map((top, i) => topList(`head ${i + 1}`, top, null, view)).slice(0, 4)
+      : [topList("base model after the root", view.step.base_top[0], null, view)];
   return [told, h("div", { class: "sx-tops" }, ...lists)];
 }
 
 function verdict(view, row) {
   const told = sentences(view, row).map((sentence) => h("p", {}, sentence));
   const kind = view.step.verdicts[row];
-  const words = h("div", { class: `sx-why is-${kind}` }, h("h3", {}, `${SIGNS[kind]} ${nodeTitle(view, row)}`), ...told);
+  const words = h(
+    "div",
+    { class: `sx-why is-${kind}` },
+    h("h3", {}, `${SIGNS[kind]} ${nodeTitle(view, row)}`),
+    ...told,
+  );
   if (row === 0) {
     const first = topList("base model, top 5, after the root", view.step.base_top[0], null, view);
     return [words, h("div", { class: "sx-tops" }, first)];
@@ -80,18 +136,27 @@ function verdict(view, row) {
   const parent = view.shape.parents[row];
   const token = view.step.token_ids[row];
   const [who, offered] = view.offeredBelow(parent);
-  return [words, h("div", { class: "sx-tops" },
-    topList(`${who}, top 5`, offered, token, view),
-    topList("base model, top 5", view.step.base_top[parent], token, view))];
+  return [
+    words,
+    h(
+      "div",
+      { class: "sx-tops" },
+      topList(`${who}, top 5`, offered, token, view),
+      topList("base model, top 5", view.step.base_top[parent], token, view),
+    ),
+  ];
 }
 
 function topList(title, top, held, view) {
   if (!top || top.ids.length === 0) return null;
   const rows = top.ids.slice(0, SHOWN).map((id, i) => {
     const share = Math.round(100 * top.probs[i]);
-    return h("tr", { class: id === held ? "is-held" : null },
+    return h(
+      "tr",
+      { class: id === held ? "is-held" : null },
       h("td", {}, view.token(id, 12)),
-      h("td", {}, h("i", { style: `width:${share}%` }), probability(top.probs[i])));
+      h("td", {}, h("i", { style: `width:${share}%` }), probability(top.probs[i])),
+    );
   });
   return h("table", {}, h("caption", {}, title), h("tbody", {}, ...rows));
 }

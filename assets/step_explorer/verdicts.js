@@ -102,11 +102,28 @@ export function stages(view) {
   const bonus = step.bonus === null ? null : quoted(view.token(step.bonus, 20));
   return [
     ["Draft", `The base model has already chosen ${root}. ${guessing(view.trace, deepest)}`],
-    ["Tree", `Their best guesses combine to a tree of ${nodes}; a node at depth d is a guess for the d-th token after the root.`],
-    ["Mask", `All ${plural(rows, "row")} go through the model at once. Each row may see the prefix, its ancestors and itself.`],
-    ["Verify", `One pass of ${milliseconds(step.timings.verify)} ms tells what the base model itself would say after each row.`],
-    ["Accept", kept ? `Going down from the root, ${plural(kept, "guess", "guesses")} held: the accepted path.` : "No guess held, so only the root counts."],
-    ["Commit", `${plural(step.emitted.length, "row")} of the cache stay, ${count(rows - step.emitted.length)} vanish${bonus ? `; ${bonus} is the next root` : ""}. The step took ${milliseconds(stepMs(step))} ms.`],
+    [
+      "Tree",
+      `Their best guesses combine to a tree of ${nodes}; a node at depth d is a guess for the d-th token after the root.`,
+    ],
+    [
+      "Mask",
+      `All ${plural(rows, "row")} go through the model at once. Each row may see the prefix, its ancestors and itself.`,
+    ],
+    [
+      "Verify",
+      `One pass of ${milliseconds(step.timings.verify)} ms tells what the base model itself would say after each row.`,
+    ],
+    [
+      "Accept",
+      kept
+        ? `Going down from the root, ${plural(kept, "guess", "guesses")} held: the accepted path.`
+        : "No guess held, so only the root counts.",
+    ],
+    [
+      "Commit",
+      `${plural(step.emitted.length, "row")} of the cache stay, ${count(rows - step.emitted.length)} vanish${bonus ? `; ${bonus} is the next root` : ""}. The step took ${milliseconds(stepMs(step))} ms.`,
+    ],
   ];
 }
 

@@ -37,7 +37,10 @@ function addPieces(trace, pieces) {
   for (let i = 0; i < pieces.length; i += 2) {
     const written = pieces[i + 1];
     const partial = Array.isArray(written);
-    trace.addPiece(pieces[i], { text: partial ? null : written, bytes: partial ? written[0] : null });
+    trace.addPiece(pieces[i], {
+      text: partial ? null : written,
+      bytes: partial ? written[0] : null,
+    });
   }
 }
 
