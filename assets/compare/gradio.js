@@ -13,7 +13,7 @@ import(`${root}compare-files/main.js`).then(async ({ mount }) => {
   page = await mount(element, JSON.parse(props.setup), {
     compare: (request) => trigger("submit", request),
     cancel: () => trigger("stop"),
-    missed: async (run, first) => JSON.parse(await server.missed_events([run, first])),
+    missed: async (run, first) => JSON.parse(await server.missed_events(run, first)),
   });
   element.compare = page;
   waiting.splice(0).forEach((message) => page.receive(message));

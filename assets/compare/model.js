@@ -29,10 +29,6 @@ export class Comparison {
     return [...this.#races.values()].sort((a, b) => a.number - b.number);
   }
 
-  racesOf(method) {
-    return this.races.filter((race) => race.method === method);
-  }
-
   /** Take in a message; messages are taken in order. */
   receive(text) {
     const taken = this.#queue.then(() => this.#receive(JSON.parse(text)));
