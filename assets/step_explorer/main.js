@@ -93,16 +93,16 @@ export class Explorer {
   get moment() {
     const { state, trace } = this;
     if (state.playing) return state.clock;
-    if (state.step === null || state.step === trace.steps.length - 1) return null;
+    if (state.step === null || state.step === trace.newest) return null;
     return trace.clock[state.step];
   }
 
   /** Look at a step; the view then stays there. */
   show(step) {
-    if (!this.trace.steps.length) return;
+    const { newest } = this.trace;
+    if (newest === null) return;
     if (this.state.playing) this.playback.stop();
-    const last = this.trace.steps.length - 1;
-    const clamped = Math.max(0, Math.min(step, last));
+    const clamped = Math.max(0, Math.min(step, newest));
     const changed = clamped !== this.state.step;
     this.store.set({
       step: clamped,
@@ -134,7 +134,7 @@ export class Explorer {
     if (!this.state.live) return;
     if (this.state.follow) return this.store.set({ follow: false });
     if (this.state.playing) this.playback.stop();
-    return this.store.set({ follow: true, step: this.trace.steps.length - 1 || null, row: null });
+    return this.store.set({ follow: true, step: this.trace.newest, row: null });
   }
 
   present(on) {
@@ -151,8 +151,7 @@ export class Explorer {
     this.trace = trace;
     this.#recorded = recorded;
     this.#run = { id: null, next: 0 };
-    const last = trace.steps.length - 1;
-    const first = last < 0 ? null : Math.min(step ?? 0, last);
+    const first = trace.newest === null ? null : Math.min(step ?? 0, trace.newest);
     this.store.set({
       step: first,
       row: null,
@@ -269,11 +268,11 @@ export class Explorer {
   }
 
   #grown(live) {
-    const last = this.trace.steps.length - 1;
+    const { newest } = this.trace;
     if (this.trace.header) this.store.set({ source: `This run · ${describe(this.trace)}` });
-    if (last >= 0 && this.state.follow && last !== this.state.step)
-      this.store.set({ step: last, row: null, hover: null });
-    if (this.#wantedStep !== null && last >= this.#wantedStep) {
+    if (newest !== null && this.state.follow && newest !== this.state.step)
+      this.store.set({ step: newest, row: null, hover: null });
+    if (this.#wantedStep !== null && newest !== null && newest >= this.#wantedStep) {
       this.show(this.#wantedStep);
       this.#wantedStep = null;
     }

@@ -22,7 +22,7 @@ const KEPT = [
   "visibility",
   "display",
 ];
-const pen = document.createElement("canvas").getContext("2d");
+let pen = null; // measures fonts; made for the first text
 
 /** An SVG element that looks as `root` does, what has scrolled out of its boxes included. */
 export function painted(root, title) {
@@ -216,6 +216,7 @@ function words(style, text, box) {
 
 /** How much of a line's height lies above the baseline. */
 function ascent({ fontStyle, fontWeight, fontSize, fontFamily }) {
+  pen ??= document.createElement("canvas").getContext("2d");
   pen.font = `${fontStyle} ${fontWeight} ${fontSize} ${fontFamily}`;
   const { fontBoundingBoxAscent: above, fontBoundingBoxDescent: below } = pen.measureText("x");
   return above / (above + below);

@@ -26,8 +26,7 @@ export class Playback {
     const { app } = this;
     const { trace, state } = app;
     if (state.step === null) return;
-    const atEnd =
-      state.clock === null ? state.step === trace.steps.length - 1 : state.clock >= trace.seconds;
+    const atEnd = state.clock === null ? state.step === trace.newest : state.clock >= trace.seconds;
     const from = atEnd ? 0 : trace.clock[state.step];
     app.store.set({
       playing: true,
@@ -60,7 +59,7 @@ export class Playback {
     this.#last = now;
     const clock = state.clock + passed * this.#rate(trace, state.clock);
     if (clock >= trace.seconds) {
-      app.store.set({ playing: false, clock: null, step: trace.steps.length - 1, row: null });
+      app.store.set({ playing: false, clock: null, step: trace.newest, row: null });
       return;
     }
     const step = trace.stepAt(clock);

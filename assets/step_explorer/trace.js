@@ -37,6 +37,11 @@ export class Trace {
     return trace;
   }
 
+  /** The index of the newest step; null before the first. */
+  get newest() {
+    return this.steps.length ? this.steps.length - 1 : null;
+  }
+
   start(header) {
     this.header = header;
     if (header.prompt_position) this.#remember([header.prompt_position]);
