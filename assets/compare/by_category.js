@@ -61,7 +61,7 @@ function chart(rows, width) {
   svg.append(...axis(scale, height));
   let y = TOP;
   rows.forEach((row, i) => {
-    svg.append(...category(row, scale, y, width));
+    svg.append(...categoryOf(row, scale, y, width));
     y += blocks[i];
   });
   return svg;
@@ -80,7 +80,7 @@ function scaleOf(rows, width) {
   };
 }
 
-function category([name, some], { x }, top, width) {
+function categoryOf([name, some], { x }, top, width) {
   const parts = [
     s("path", { class: "cx-rule", d: `M0 ${top}H${width}` }),
     s("text", { class: "cx-category", x: 2, y: top + 15 }, short(name)),
@@ -129,4 +129,9 @@ const short = (text) => (text.length > 13 ? `${text.slice(0, 12)}…` : text || 
 const spoken = (rows) =>
   rows.length === 0
     ? "Speedup by category: nothing measured yet"
-    : `Speedup by category. ${rows.map(([category, some]) => `${category}: ${some.map(([method, { speedup }]) => `${method} ${ratio(speedup)}`).join(", ")}`).join("; ")}`;
+    : `Speedup by category. ${rows.map(spokenRow).join("; ")}`;
+
+function spokenRow([category, some]) {
+  const figures = some.map(([method, { speedup }]) => `${method} ${ratio(speedup)}`);
+  return `${category}: ${figures.join(", ")}`;
+}

@@ -91,7 +91,7 @@ export function csv(page) {
       ...PREDICTED.map((field) => details?.prediction?.[field]),
     ];
   });
-  return [head, ...lines].map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
+  return [head, ...lines].map((line) => `${line.map(quoted).join(",")}\r\n`).join("");
 }
 
 const quoted = (value) => {
@@ -115,11 +115,13 @@ export function markdown(page) {
   const rows = Object.entries(report.methods).map(([method, figures]) =>
     markdownRow(method, figures, report),
   );
-  const told = `${report.model}, ${report.backend} on ${report.device}: ${report.prompts} prompts, up to ${report.max_new_tokens} tokens each, greedy, tree ${report.tree}; speedups are geometric means over the prompts, ± a 95 % interval.`;
-  return (
-    [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n") +
-    `\n\n${told}\n`
-  );
+  const { model, backend, device, prompts, max_new_tokens: tokens, tree } = report;
+  const told = [
+    `${model}, ${backend} on ${device}: ${prompts} prompts, up to ${tokens} tokens each, greedy`,
+    `tree ${tree}; speedups are geometric means over the prompts, ± a 95 % interval.`,
+  ].join(", ");
+  const lines = [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`);
+  return [...lines, "", told, ""].join("\n");
 }
 
 function markdownRow(method, figures, report) {

@@ -43,9 +43,9 @@ export function setupView(page) {
 
   function tell() {
     const racing = methods.chosen().length - 1;
-    const asked = prompts.count();
-    const many = asked > setup.maxPrompts ? ` (at most ${setup.maxPrompts} here)` : "";
-    count.textContent = `${plural(asked, "prompt")}${many} × ${plural(racing, "method")} and plain`;
+    const given = prompts.count();
+    const many = given > setup.maxPrompts ? ` (at most ${setup.maxPrompts} here)` : "";
+    count.textContent = `${plural(given, "prompt")}${many} × ${plural(racing, "method")} and plain`;
   }
 
   function update() {

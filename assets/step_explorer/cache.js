@@ -75,15 +75,15 @@ export function cacheView(app) {
 function gridOf(view, width, height, unit) {
   const left = 156 * unit;
   const tall = Math.min(20 * unit, (height - 12) / 2.6);
-  const slot = Math.max(LEAST_SLOT, Math.min(MOST_SLOT * unit, (width - left - 8) / view.rows));
+  const wide = Math.max(LEAST_SLOT, Math.min(MOST_SLOT * unit, (width - left - 8) / view.rows));
   return {
     left,
     tall,
-    slot,
+    slot: wide,
     unit,
     above: 3,
     below: height - tall - 3,
-    x: (at) => left + at * slot,
+    x: (at) => left + at * wide,
   };
 }
 

@@ -4,7 +4,7 @@
 import { button, replace, s } from "./dom.js";
 import { maskCells, weightCells } from "./mask_cells.js";
 import { maskForms } from "./mask_forms.js";
-import { LABEL, gridOf, placeAt, prefixColumns } from "./mask_grid.js";
+import { gridOf, LABEL, placeAt, prefixColumns } from "./mask_grid.js";
 import { seenBy, spoken, weightInWords } from "./mask_words.js";
 import { count } from "./numbers.js";
 import { Picture } from "./picture.js";

@@ -101,10 +101,7 @@ function edges(style, box) {
     wide: parseFloat(style[`border${side}Width`]),
     colour: style[`border${side}Color`],
   }));
-  const shown = sides.filter(
-    ({ kind, wide, colour }) =>
-      kind !== "none" && wide > 0 && paintOf("stroke", colour)["stroke-opacity"] !== 0,
-  );
+  const shown = sides.filter(isDrawn);
   const [{ kind, wide, colour }] = sides;
   if (
     shown.length === 4 &&
@@ -118,6 +115,9 @@ function edges(style, box) {
     s("path", { d: sideOf(one, box), ...stroke(one.kind, one.wide, one.colour) }),
   );
 }
+
+const isDrawn = ({ kind, wide, colour }) =>
+  kind !== "none" && wide > 0 && paintOf("stroke", colour)["stroke-opacity"] !== 0;
 
 function sideOf({ side, wide }, { x, y, width, height }) {
   const half = wide / 2;
@@ -166,7 +166,8 @@ function linesOf(node) {
   let [at, open] = [0, false];
   for (const char of node.data) {
     range.setStart(node, at);
-    range.setEnd(node, (at += char.length));
+    at += char.length;
+    range.setEnd(node, at);
     const rect = range.getClientRects()[0];
     if (char === "\n" || char === "\t" || !rect) open = open && char !== "\n" && char !== "\t";
     else if (open && Math.abs(rect.top - lines.at(-1).top) < 1) extend(lines.at(-1), char, rect);

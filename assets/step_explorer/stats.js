@@ -42,8 +42,8 @@ export function acceptanceByDepth(trace) {
     for (const depth of shape.depths) {
       while (depths.length < depth) depths.push({ accepted: 0, rejected: 0 });
     }
-    taken.forEach((depth) => (depths[depth - 1].accepted += 1));
-    judged.forEach((depth) => taken.has(depth) || (depths[depth - 1].rejected += 1));
+    for (const depth of taken) depths[depth - 1].accepted += 1;
+    for (const depth of judged) if (!taken.has(depth)) depths[depth - 1].rejected += 1;
   }
   return depths.map((d) => ({ ...d, rate: rateOf(d.accepted, d.accepted + d.rejected) }));
 }

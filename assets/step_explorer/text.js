@@ -61,10 +61,10 @@ export function visible(piece, limit = null) {
   let marked = visibleText(cut);
   const characters = [...marked];
   if (limit !== null && characters.length > limit) {
-    marked = characters.slice(0, limit - 1).join("") + "…";
+    marked = `${characters.slice(0, limit - 1).join("")}…`;
   }
   if (marked === "") return "⟨empty⟩";
-  return RIGHT_TO_LEFT.test(marked) ? ISOLATE + marked + END_ISOLATE : marked;
+  return RIGHT_TO_LEFT.test(marked) ? `${ISOLATE}${marked}${END_ISOLATE}` : marked;
 }
 
 /** Every character made visible. */

@@ -4,7 +4,7 @@
 import { card } from "./card.js";
 import { button, h, Marked, replace, rowOf } from "./dom.js";
 import { count, probability } from "./numbers.js";
-import { MEANINGS, nodeTitle, sentences, SIGNS, stages } from "./verdicts.js";
+import { MEANINGS, nodeTitle, SIGNS, sentences, stages } from "./verdicts.js";
 
 const SHOWN = 5; // of each list
 

@@ -65,7 +65,7 @@ function stepOf(packed) {
     bonus: packed.n,
     bonus_prob: packed.np === null ? null : packed.np / MILLION,
     positions: packed.p.map(positionOf),
-    draft_top: packed.o && packed.o.map(topOf),
+    draft_top: packed.o?.map(topOf) ?? null,
     price: packed.pr ?? null,
     lookahead: packed.l,
     timings: Object.fromEntries(TIMES.map((name, i) => [name, packed.ms[i]])),

@@ -1,36 +1,46 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as numbers from "../../assets/step_explorer/numbers.js";
+import {
+  count,
+  milliseconds,
+  ordinal,
+  percent,
+  plural,
+  probability,
+  rate,
+  ratio,
+  shortProbability,
+} from "../../assets/step_explorer/numbers.js";
 
-const table = (name, rows) =>
-  test(name, () => {
-    for (const [value, text] of rows) assert.equal(numbers[name](value), text, String(value));
+const table = (written, rows) =>
+  test(`${written.name} of ${rows.length} values`, () => {
+    for (const [value, text] of rows) assert.equal(written(value), text, String(value));
   });
 
-table("count", [
+table(count, [
   [0, "0"],
   [999, "999"],
   [1000, "1\u202f000"],
   [49152000, "49\u202f152\u202f000"],
 ]);
-table("ratio", [
+table(ratio, [
   [null, "–"],
   [1.005, "1.00"],
   [2, "2.00"],
 ]);
-table("rate", [
+table(rate, [
   [null, "–"],
   [43.21, "43.2"],
   [142.6, "143"],
   [1234.5, "1\u202f235"],
 ]);
-table("milliseconds", [
+table(milliseconds, [
   [null, "–"],
   [0, "0.0"],
   [0.04, "0.04"],
   [25.46, "25.5"],
 ]);
-table("probability", [
+table(probability, [
   [0, "≈ 0"],
   [1, "1"],
   [0.9949, "0.99"],
@@ -39,18 +49,18 @@ table("probability", [
   [0.0012345, "0.0012"],
   [0.625, "0.63"],
 ]);
-table("shortProbability", [
+table(shortProbability, [
   [1, "1"],
   [0.996, "›.99"],
   [0.0099, "‹.01"],
   [0.62, ".62"],
 ]);
-table("percent", [
+table(percent, [
   [null, "–"],
   [0.005, "1 %"],
   [1, "100 %"],
 ]);
-table("ordinal", [
+table(ordinal, [
   [1, "1st"],
   [2, "2nd"],
   [3, "3rd"],
@@ -63,7 +73,7 @@ table("ordinal", [
 ]);
 
 test("one is singular, everything else is not", () => {
-  assert.equal(numbers.plural(1, "row"), "1 row");
-  assert.equal(numbers.plural(0, "row"), "0 rows");
-  assert.equal(numbers.plural(2, "guess", "guesses"), "2 guesses");
+  assert.equal(plural(1, "row"), "1 row");
+  assert.equal(plural(0, "row"), "0 rows");
+  assert.equal(plural(2, "guess", "guesses"), "2 guesses");
 });
