@@ -16,22 +16,22 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from explorer.version import __version__
+from explorer.records.version import __version__
 
 if TYPE_CHECKING:
-    from explorer.config import DecodeSettings
     from explorer.engine import Explorer
-    from explorer.errors import ExplorerError
     from explorer.loading import load
-    from explorer.tracing.schema import Trace
+    from explorer.records.errors import ExplorerError
+    from explorer.records.schema import Trace
+    from explorer.records.settings import DecodeSettings
 
 __all__ = ["DecodeSettings", "Explorer", "ExplorerError", "Trace", "__version__", "load"]
 
 _HOMES = {
-    "DecodeSettings": "explorer.config",
+    "DecodeSettings": "explorer.records.settings",
     "Explorer": "explorer.engine",
-    "ExplorerError": "explorer.errors",
-    "Trace": "explorer.tracing.schema",
+    "ExplorerError": "explorer.records.errors",
+    "Trace": "explorer.records.schema",
     "load": "explorer.loading",
 }
 
@@ -39,4 +39,7 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'explorer' has no attribute '{name}'")
+    from explorer.figures.notebook import attach
+
+    attach()  # whoever works with the package from Python can show its traces
     return getattr(importlib.import_module(_HOMES[name]), name)

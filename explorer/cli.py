@@ -18,7 +18,7 @@ from typing import NoReturn
 
 from explorer.commands.console import Console
 from explorer.commands.subcommands import add_commands
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
 
 COMMANDS = {
     "run": "decode one prompt",
@@ -112,6 +112,6 @@ def _unexpected(error: Exception) -> str:
 
 
 def _version() -> str:
-    from explorer.version import __version__
+    from explorer.records.version import __version__
 
     return __version__

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from explorer.config import DecodeSettings, decode_settings
 from explorer.decoding.acceptance import acceptance_rule
 from explorer.decoding.draft_model import default_draft, early_exit
 from explorer.decoding.loop import Prefilled, StepResult, decode
@@ -22,16 +21,17 @@ from explorer.decoding.tree import (
     parse_tree,
     require_fit,
 )
-from explorer.errors import ExplorerError
 from explorer.head_set import HeadSet
 from explorer.looking import LooksInside
 from explorer.models.base import BaseModel
 from explorer.models.chat import Pieces
 from explorer.opening import Opening, continuation, encode, opening
-from explorer.tracing.continuation import Continuation
-from explorer.tracing.events import Event, PlainRecorded, PlainStarted, collect
-from explorer.tracing.schema import PlainToken, Settings, Trace
-from explorer.version import __version__
+from explorer.records.continuation import Continuation
+from explorer.records.errors import ExplorerError
+from explorer.records.events import Event, PlainRecorded, PlainStarted, collect
+from explorer.records.schema import PlainToken, Settings, Trace
+from explorer.records.settings import DecodeSettings, decode_settings
+from explorer.records.version import __version__
 
 
 @dataclass

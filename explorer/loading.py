@@ -10,7 +10,6 @@ from explorer.analysis.calibration import CurveMeter, auto_calibration
 from explorer.decoding.draft_model import require_same_tokenizer
 from explorer.decoding.selfcheck import check_model
 from explorer.engine import Explorer
-from explorer.errors import ExplorerError
 from explorer.head_set import HeadSet
 from explorer.models.adapters import adapter_folder, serve_adapter
 from explorer.models.base import BaseModel
@@ -19,6 +18,7 @@ from explorer.models.draft import load_draft
 from explorer.models.folders import CONFIG
 from explorer.models.loader import load_model
 from explorer.models.presets import NO_HEADS, model_options
+from explorer.records.errors import ExplorerError
 
 Progress = Callable[[str, float | None], None]
 

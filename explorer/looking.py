@@ -8,8 +8,8 @@ import numpy as np
 
 from explorer.analysis.attention_records import answer, weights_of_step
 from explorer.models.base import BaseModel
-from explorer.tracing.attention import AttentionHead, AttentionQuestion
-from explorer.tracing.schema import Trace
+from explorer.records.attention import AttentionHead, AttentionQuestion
+from explorer.records.schema import Trace
 
 
 class LooksInside:

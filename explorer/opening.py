@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from explorer.config import DecodeSettings
-from explorer.errors import ExplorerError
 from explorer.models.base import BaseModel
 from explorer.models.chat import Pieces, encode_prompt
-from explorer.tracing.continuation import Continuation
-from explorer.tracing.schema import Trace
-from explorer.tracing.text import encodable
+from explorer.records.continuation import Continuation
+from explorer.records.errors import ExplorerError
+from explorer.records.schema import Trace
+from explorer.records.settings import DecodeSettings
+from explorer.records.text import encodable
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
 from tests.training.test_medusa1 import options
 from tests.training.tiny import TinyBase
 

@@ -5,11 +5,11 @@ import json
 
 import pytest
 
-from explorer.config import DecodeSettings
-from explorer.errors import ExplorerError
-from explorer.tracing.continuation import Continuation
-from explorer.tracing.events import collect
-from explorer.tracing.files import dump_trace, parse_trace
+from explorer.records.continuation import Continuation
+from explorer.records.errors import ExplorerError
+from explorer.records.events import collect
+from explorer.records.files import dump_trace, parse_trace
+from explorer.records.settings import DecodeSettings
 from tests.analysis.tiny_model import tiny_explorer
 
 METHODS = ["plain", "medusa", "draft-model", "lookahead", "prompt-lookup"]

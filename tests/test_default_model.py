@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 import torch
 
-from explorer.config import DecodeSettings
 from explorer.decoding.cache import KVCache
 from explorer.decoding.loop import prefill
 from explorer.decoding.tree import cartesian
-from explorer.errors import ExplorerError
-from explorer.tracing.events import TraceBuilder
-from explorer.tracing.files import dump_trace, read_trace, write_trace
-from explorer.tracing.text import join_pieces
+from explorer.records.errors import ExplorerError
+from explorer.records.events import TraceBuilder
+from explorer.records.files import dump_trace, read_trace, write_trace
+from explorer.records.settings import DecodeSettings
+from explorer.records.text import join_pieces
 
 PROMPTS = [
     "Explain what a binary search is, with a Python example.",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.config import decode_settings
 from explorer.decoding.dynamic import TRUST
 from explorer.decoding.tree import ROOT_ONLY, DynamicTree, Prices, chain
-from explorer.errors import ExplorerError
 from explorer.head_set import HeadSet
+from explorer.records.errors import ExplorerError
+from explorer.records.settings import decode_settings
 from tests.analysis.tiny_model import tiny_explorer
 
 AUTO = {

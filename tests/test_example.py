@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import explorer
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
 from tests.analysis.tiny_model import tiny_explorer
 
 EXAMPLE = Path(explorer.__file__).parents[1] / "docs" / "example.ipynb"

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from explorer.analysis.speedup import race_figures
-from explorer.tracing.schema import Piece
-from explorer.tracing.text import join_pieces, readable, visible
+from explorer.records.schema import Piece
+from explorer.records.text import join_pieces, readable, visible
 from explorer.ui.settings import SettingsInputs
 from tests.node import ROOT, ask_module, run_node
 from tests.ui.fakes import FakeExplorer

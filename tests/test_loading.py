@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import explorer
-from explorer.config import decode_settings
 from explorer.decoding.loop import StepResult
-from explorer.errors import ExplorerError
 from explorer.models.draft import DraftConfig, first_layers, save_draft
+from explorer.records.errors import ExplorerError
+from explorer.records.settings import decode_settings
 from tests.models.tiny_gguf import VOCAB, write_gguf
 
 

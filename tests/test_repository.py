@@ -12,8 +12,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "explorer"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
-SHARED = {"errors", "config", "version", "tracing"}  # what every layer may import
-SHOWS = ("tracing", "notebook")  # whose methods import the figures when they are called
+SHARED = {"records"}  # what every layer may import
 LAYERS = {"models": 0, "decoding": 1, "analysis": 2, "serving": 2, "training": 2}
 TOP = 3  # ui, the command line, and the package's own front door
 
@@ -84,10 +83,10 @@ def test_licence_is_whole():
 
 
 def test_version_is_said_once():
-    from explorer.version import __version__
+    from explorer.records.version import __version__
 
     text = (ROOT / "pyproject.toml").read_text()
-    assert f'version = "{__version__}"' in text or 'attr = "explorer.version.__version__"' in text
+    assert f'version = "{__version__}"' in text
 
 
 def imports_of(path):
@@ -124,8 +123,6 @@ def test_imports_point_one_way(path):
         target = parts[1:]
         if target and target[0] in SHARED:
             continue
-        if here == SHOWS and target[0] == "figures":
-            continue
         if here[0] in SHARED:
             pytest.fail(f"{path.name} is imported by all and must not import {name}")
         assert layer_of(target) <= layer_of(here), f"{path.name} imports {name}, a layer above it"
@@ -141,10 +138,10 @@ def test_ui_never_touches_a_tensor(path):
 
 @pytest.mark.parametrize(
     "path",
-    sorted((PACKAGE / "tracing").rglob("*.py")),
+    sorted((PACKAGE / "records").rglob("*.py")),
     ids=lambda path: str(path.relative_to(PACKAGE)),
 )
-def test_tracing_is_plain_data(path):
+def test_records_are_plain_data(path):
     roots = {name.split(".")[0] for name in imports_of(path)}
     assert not roots & {"torch", "transformers", "numpy", "gradio"}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.commands.prompts import read_prompts
+from explorer.records.prompts import read_prompts
 
 TOOLS = Path(__file__).parents[1] / "tools"
 COUNT = 1500

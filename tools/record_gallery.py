@@ -17,10 +17,10 @@ sys.path.insert(0, str(ROOT))
 
 import explorer  # noqa: E402
 from explorer.analysis.attention_records import question_of  # noqa: E402
-from explorer.tracing.attention import AttentionHead  # noqa: E402
-from explorer.tracing.events import TraceBuilder  # noqa: E402
-from explorer.tracing.files import read_trace, write_trace  # noqa: E402
-from explorer.tracing.schema import Trace  # noqa: E402
+from explorer.records.attention import AttentionHead  # noqa: E402
+from explorer.records.events import TraceBuilder  # noqa: E402
+from explorer.records.files import read_trace, write_trace  # noqa: E402
+from explorer.records.schema import Trace  # noqa: E402
 from explorer.ui.examples import EXAMPLES, INDEX, Example  # noqa: E402
 
 DEPTHS_OF_LAYERS = (1 / 6, 1 / 3, 2 / 3)  # which layers' weights are carried

@@ -23,7 +23,7 @@ from explorer.analysis.reference import (
     ours,
     quotient,
 )
-from explorer.config import DecodeSettings
+from explorer.records.settings import DecodeSettings
 
 if TYPE_CHECKING:
     from explorer import Explorer

@@ -8,9 +8,8 @@ import torch
 from torch import Tensor
 
 from explorer.analysis.attention_weights import attention_weights, rows_of
-from explorer.errors import ExplorerError
 from explorer.models.base import BaseModel
-from explorer.tracing.attention import (
+from explorer.records.attention import (
     MOST_CHARACTERS,
     MOST_VALUES,
     AttentionHead,
@@ -18,7 +17,8 @@ from explorer.tracing.attention import (
     OtherModelError,
     packed,
 )
-from explorer.tracing.schema import Trace
+from explorer.records.errors import ExplorerError
+from explorer.records.schema import Trace
 
 FIRST, HEAVIEST, LAST = 4, 8, 64  # prefix slots that are told one by one, where there is room
 

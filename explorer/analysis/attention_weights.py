@@ -18,8 +18,8 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from explorer.decoding.cache import KVCache
 from explorer.decoding.loop import PREFILL_CHUNK
-from explorer.errors import ExplorerError
 from explorer.models.base import BaseModel
+from explorer.records.errors import ExplorerError
 
 
 class _EndOfPassError(Exception):

@@ -17,8 +17,8 @@ from pydantic import BaseModel as Schema
 from pydantic import ConfigDict
 
 from explorer.analysis.noise import WIDTHS, Noise, measure_noise, read_prompt
-from explorer.config import DecodeSettings, decode_settings
-from explorer.tracing.events import TraceBuilder
+from explorer.records.events import TraceBuilder
+from explorer.records.settings import DecodeSettings, decode_settings
 
 if TYPE_CHECKING:
     from explorer import Explorer

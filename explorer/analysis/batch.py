@@ -33,10 +33,10 @@ from explorer.analysis.formulas import tree_speedup
 from explorer.analysis.joint_counts import count_paths, replayed_tokens_per_step, visited_rows
 from explorer.analysis.tree_choice import Costs
 from explorer.analysis.tree_search import greedy_order
-from explorer.config import decode_settings
 from explorer.decoding.tree import RankPath, Tree
-from explorer.errors import ExplorerError
-from explorer.tracing.schema import TOP_HEADS
+from explorer.records.errors import ExplorerError
+from explorer.records.schema import TOP_HEADS
+from explorer.records.settings import decode_settings
 
 if TYPE_CHECKING:
     from explorer import Explorer

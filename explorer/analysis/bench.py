@@ -19,9 +19,9 @@ from explorer.analysis.memory import extra_memory
 from explorer.analysis.overhead import Overhead, measure_overhead, shares, wide_tree
 from explorer.analysis.races import Race
 from explorer.analysis.reference import measure_reference
-from explorer.config import DecodeSettings, decode_settings
 from explorer.decoding.loop import StepResult
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
+from explorer.records.settings import DecodeSettings, decode_settings
 
 if TYPE_CHECKING:
     from explorer import Explorer

@@ -19,8 +19,8 @@ from explorer.analysis.races import (
     geometric_spread,
     method_figures,
 )
-from explorer.config import DecodeSettings, decode_settings
-from explorer.tracing.events import PlainRecorded, TraceBuilder
+from explorer.records.events import PlainRecorded, TraceBuilder
+from explorer.records.settings import DecodeSettings, decode_settings
 
 if TYPE_CHECKING:
     from explorer import Explorer

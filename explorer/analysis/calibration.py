@@ -35,10 +35,10 @@ from explorer.analysis.joint_counts import (
 from explorer.analysis.rank_table import load_rank_table
 from explorer.analysis.tree_choice import Costs, choose, with_context_trees
 from explorer.analysis.tree_search import greedy_order, product_success
-from explorer.config import decode_settings
-from explorer.errors import ExplorerError
 from explorer.models.hydra import HydraHeads
-from explorer.tracing.schema import TOP_HEADS
+from explorer.records.errors import ExplorerError
+from explorer.records.schema import TOP_HEADS
+from explorer.records.settings import decode_settings
 
 if TYPE_CHECKING:
     from explorer import Explorer

@@ -23,8 +23,8 @@ from pydantic import ConfigDict, Field
 from explorer.analysis.cost_curve import CostCurve, mean_cost
 from explorer.analysis.prices import node_prices
 from explorer.decoding.tree import MAX_NODES, DynamicTree, Tree, make_tree
-from explorer.errors import ExplorerError
 from explorer.models.sources import cache_folder
+from explorer.records.errors import ExplorerError
 
 if TYPE_CHECKING:
     from explorer.models.base import BaseModel

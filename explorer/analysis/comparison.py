@@ -20,8 +20,8 @@ from explorer.analysis.noise import WIDTHS as NOISE_WIDTHS
 from explorer.analysis.noise import Noise, measure_noise
 from explorer.analysis.overhead import Shares, shares
 from explorer.analysis.races import Race
-from explorer.config import DecodeSettings
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
+from explorer.records.settings import DecodeSettings
 
 if TYPE_CHECKING:
     from explorer import Explorer

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from explorer.analysis.joint_counts import RankedText, ranked_text
-from explorer.config import DecodeSettings
-from explorer.errors import ExplorerError
-from explorer.tracing.events import TraceBuilder
-from explorer.tracing.schema import Step
+from explorer.records.errors import ExplorerError
+from explorer.records.events import TraceBuilder
+from explorer.records.schema import Step
+from explorer.records.settings import DecodeSettings
 
 if TYPE_CHECKING:
     from explorer import Explorer

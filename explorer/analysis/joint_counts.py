@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from explorer.decoding.tree import RankPath
-from explorer.tracing.schema import Position, Trace
+from explorer.records.schema import Position, Trace
 
 MISS = -1  # the true token is not among the predictions that were kept
 

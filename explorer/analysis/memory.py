@@ -10,8 +10,8 @@ from pydantic import BaseModel as Schema
 from pydantic import ConfigDict, computed_field
 
 from explorer.analysis.cost_curve import filled_cache
-from explorer.config import DecodeSettings
 from explorer.decoding.registry import find_method
+from explorer.records.settings import DecodeSettings
 
 if TYPE_CHECKING:
     from explorer import Explorer

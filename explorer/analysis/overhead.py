@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import BaseModel as Schema
 from pydantic import ConfigDict
 
-from explorer.config import DecodeSettings
 from explorer.decoding.loop import StepResult
 from explorer.decoding.race import interleave
+from explorer.records.settings import DecodeSettings
 
 if TYPE_CHECKING:
     from explorer import Explorer

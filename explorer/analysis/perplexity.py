@@ -23,10 +23,10 @@ from pydantic import ConfigDict, Field
 from scipy.stats import t as student_t
 
 from explorer.analysis.calibration import Progress
-from explorer.config import DecodeSettings, decode_settings
-from explorer.errors import ExplorerError
-from explorer.tracing.events import TraceBuilder
-from explorer.tracing.schema import Trace
+from explorer.records.errors import ExplorerError
+from explorer.records.events import TraceBuilder
+from explorer.records.schema import Trace
+from explorer.records.settings import DecodeSettings, decode_settings
 
 if TYPE_CHECKING:
     from explorer import Explorer

@@ -25,7 +25,7 @@ from explorer.analysis.formulas import (
 from explorer.analysis.joint_counts import count_paths
 from explorer.analysis.speedup import DepthAcceptance
 from explorer.decoding.tree import RankPath
-from explorer.tracing.schema import TOP_HEADS, Step, TreeShape
+from explorer.records.schema import TOP_HEADS, Step, TreeShape
 
 Shape = tuple[RankPath, ...]
 

@@ -24,8 +24,8 @@ from explorer.analysis.speedup import (
     compare,
     lane_figures,
 )
-from explorer.tracing.schema import Trace
-from explorer.tracing.text import visible
+from explorer.records.schema import Trace
+from explorer.records.text import visible
 
 LONGEST = 24  # characters shown of a token
 

@@ -21,8 +21,8 @@ from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from explorer.analysis.calibration_file import heads_hash
 from explorer.analysis.joint_counts import MISS, JointCounts, RankedText, count_paths
-from explorer.errors import ExplorerError
-from explorer.tracing.schema import MAX_HEADS, TOP_HEADS
+from explorer.records.errors import ExplorerError
+from explorer.records.schema import MAX_HEADS, TOP_HEADS
 
 if TYPE_CHECKING:
     from explorer.models.heads import MedusaHeads

@@ -17,8 +17,8 @@ from pydantic import ConfigDict
 from transformers import GenerationConfig
 from transformers.generation.streamers import BaseStreamer
 
-from explorer.config import DecodeSettings, decode_settings
 from explorer.decoding.loop import StepResult
+from explorer.records.settings import DecodeSettings, decode_settings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -39,8 +39,8 @@ from explorer.decoding.tree import (
     parse_tree,
     require_fit,
 )
-from explorer.errors import ExplorerError
-from explorer.tracing.schema import TOP_HEADS, Trace
+from explorer.records.errors import ExplorerError
+from explorer.records.schema import TOP_HEADS, Trace
 
 BEST = "best:"
 SEARCH_ROUNDS = 3

@@ -6,8 +6,8 @@ from typing import Any
 
 from explorer.analysis.speedup import Samples, compare, lane_figures
 from explorer.decoding.registry import PLAIN
-from explorer.tracing.schema import Trace
-from explorer.tracing.text import join_pieces
+from explorer.records.schema import Trace
+from explorer.records.text import join_pieces
 
 
 def run_result(trace: Trace) -> dict[str, Any]:

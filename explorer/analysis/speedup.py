@@ -13,7 +13,7 @@ import numpy as np
 from scipy.stats import t as student_t
 
 from explorer.analysis.formulas import acceptance_rate
-from explorer.tracing.schema import PlainToken, Step, TreeShape
+from explorer.records.schema import PlainToken, Step, TreeShape
 
 LEAST_PLAIN_TOKENS = 16  # fewer are too few for a measured figure
 MOST_BLOCKS = 16

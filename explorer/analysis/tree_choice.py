@@ -11,7 +11,7 @@ from explorer.analysis.calibration_file import Basis, Calibration, ContextTree, 
 from explorer.analysis.cost_curve import CostCurve, mean_cost
 from explorer.analysis.formulas import tree_tokens_per_step
 from explorer.analysis.tree_search import ScoredPath, TreeChoice, best_tree
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
 
 TokensPerStep = Callable[[int], float]  # by the number of nodes
 

@@ -13,8 +13,9 @@ from explorer.commands.options import (
     load_explorer,
     settings_from,
 )
-from explorer.commands.prompts import add_prompts_options, read_prompts
+from explorer.commands.prompts import add_prompts_options
 from explorer.decoding.registry import METHODS
+from explorer.records.prompts import read_prompts
 
 EXAMPLE = "python -m explorer audit --prompts assets/prompts.jsonl --limit 10 --json"
 

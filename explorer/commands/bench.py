@@ -14,9 +14,10 @@ from explorer.commands.options import (
     method_list,
     settings_from,
 )
-from explorer.commands.prompts import add_prompts_options, read_prompts
+from explorer.commands.prompts import add_prompts_options
 from explorer.decoding.registry import METHODS
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
+from explorer.records.prompts import read_prompts
 
 SHOWN_DEPTHS = 6
 EXAMPLE = "python -m explorer bench --prompts assets/prompts.jsonl --limit 4 --reference --json"

@@ -7,7 +7,8 @@ from typing import Any
 
 from explorer.commands.console import Console, number, table
 from explorer.commands.options import load_explorer, settings_from
-from explorer.commands.prompts import BUILT_IN, add_prompts_options, read_prompts
+from explorer.commands.prompts import add_prompts_options
+from explorer.records.prompts import BUILT_IN, read_prompts
 
 EXAMPLE = "python -m explorer calibrate --prompts assets/prompts.jsonl --json"
 

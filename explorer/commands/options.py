@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import textwrap
 from typing import TYPE_CHECKING, get_args
 
 from explorer.commands.console import Console
-from explorer.config import Acceptance, Backend, DecodeSettings, Device, decode_settings
 from explorer.decoding.registry import (
     METHODS,
     Parameter,
@@ -16,13 +14,13 @@ from explorer.decoding.registry import (
     method_parameters,
     parameter,
 )
-from explorer.errors import ExplorerError
 from explorer.models.presets import PRESETS, model_options
+from explorer.records.errors import ExplorerError
+from explorer.records.prompts import STDIN, read_stdin, require_text
+from explorer.records.settings import Acceptance, Backend, DecodeSettings, Device, decode_settings
 
 if TYPE_CHECKING:
     from explorer import Explorer
-
-STDIN = "-"
 
 
 def add_model_options(parser: argparse.ArgumentParser) -> None:
@@ -187,23 +185,6 @@ def prompt_from(text: str) -> str:
     if not text.strip():
         raise ExplorerError("The prompt is empty: write what the model should answer.")
     return require_text(text, "The prompt")
-
-
-def read_stdin() -> str:
-    """All of stdin, as UTF-8. Raises ExplorerError if it is anything else."""
-    try:
-        return sys.stdin.buffer.read().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ExplorerError("stdin is not UTF-8 text: convert it first.") from error
-
-
-def require_text(text: str, what: str) -> str:
-    """The text, if it can be written as UTF-8. Raises ExplorerError."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise ExplorerError(f"{what} is not UTF-8 text: convert it first.") from error
-    return text
 
 
 def at_least(least: int):

@@ -7,9 +7,10 @@ from typing import Any
 
 from explorer.commands.console import Console, number, table
 from explorer.commands.options import add_length_options, load_explorer, settings_from
-from explorer.commands.prompts import add_prompts_options, read_prompts
-from explorer.config import decode_settings
-from explorer.errors import ExplorerError
+from explorer.commands.prompts import add_prompts_options
+from explorer.records.errors import ExplorerError
+from explorer.records.prompts import read_prompts
+from explorer.records.settings import decode_settings
 
 EXAMPLE = (
     "python -m explorer perplexity --prompts assets/prompts.jsonl --acceptance sample,typical "

@@ -14,7 +14,7 @@ from explorer.commands.options import (
     settings_from,
 )
 from explorer.decoding.registry import METHODS, race_methods
-from explorer.tracing.events import StepRecorded, TraceBuilder
+from explorer.records.events import StepRecorded, TraceBuilder
 
 EXAMPLE = 'python -m explorer race "Explain what a binary search is, with a Python example." --json'
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from explorer.commands.console import Console, number, table
-from explorer.errors import ExplorerError
-from explorer.tracing.files import read_trace
+from explorer.records.errors import ExplorerError
+from explorer.records.files import read_trace
 
 EXAMPLE = (
     "python -m explorer replay --trace assets/traces/code.json.gz assets/traces/json.json.gz "

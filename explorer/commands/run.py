@@ -15,12 +15,12 @@ from explorer.commands.options import (
     settings_from,
 )
 from explorer.decoding.registry import METHODS
-from explorer.errors import ExplorerError
 from explorer.figures.numbers import plural
-from explorer.tracing.events import Event, TraceBuilder
-from explorer.tracing.files import read_trace, write_trace
-from explorer.tracing.schema import Trace
-from explorer.tracing.text import piece_bytes, piece_of, readable
+from explorer.records.errors import ExplorerError
+from explorer.records.events import Event, TraceBuilder
+from explorer.records.files import read_trace, write_trace
+from explorer.records.schema import Trace
+from explorer.records.text import piece_bytes, piece_of, readable
 
 EXAMPLE = 'python -m explorer run "Explain what a binary search is." --max-new-tokens 64'
 

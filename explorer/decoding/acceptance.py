@@ -235,7 +235,7 @@ class Typical:
 
 
 def acceptance_rule(settings, positions: int) -> AcceptanceRule:
-    """The rule that the settings (explorer.config.DecodeSettings) ask for.
+    """The rule that the settings (explorer.records.settings.DecodeSettings) ask for.
 
     `positions` bounds the absolute positions that may be drawn for: the context length.
     """

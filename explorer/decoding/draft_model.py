@@ -21,9 +21,9 @@ from explorer.decoding.cache import KVCache
 from explorer.decoding.loop import Context, Draft, Stopwatch, bare_root, prefill
 from explorer.decoding.sampling import Draws, SamplingSettings, distribution, drafting
 from explorer.decoding.tree import chain
-from explorer.errors import ExplorerError
 from explorer.models.base import BaseModel
 from explorer.models.draft import DEFAULT_DRAFT, load_draft
+from explorer.records.errors import ExplorerError
 
 DEFAULT_SHARE = 5  # one in so many of the base model's layers drafts where nothing was trained
 ONE_ROW = torch.zeros(1, dtype=torch.long), torch.ones(1, 1, dtype=torch.bool)  # offsets, visible

@@ -23,7 +23,7 @@ import torch
 
 from explorer.decoding.loop import Context, Draft, ExtraRows, Stopwatch
 from explorer.decoding.tree import RankPath, Tree
-from explorer.tracing.schema import LookaheadState
+from explorer.records.schema import LookaheadState
 
 
 class LookaheadDrafter:

@@ -18,7 +18,7 @@ from explorer.decoding.acceptance import AcceptanceRule, Proposals, Verdict
 from explorer.decoding.cache import KVCache
 from explorer.decoding.tree import ROOT_ONLY, Tree
 from explorer.models.base import BaseModel
-from explorer.tracing.schema import LookaheadState
+from explorer.records.schema import LookaheadState
 
 PREFILL_CHUNK = 256  # tokens a pass
 
@@ -120,7 +120,7 @@ class StepResult:
     """One step, with its tensors. Without a verify pass, `verdict` and the tensors are None.
 
     hidden [n, H] and logits [n, V] of the pass; context_length: cached tokens before it;
-    emitted: the tokens that became text; laps: seconds by name (tracing.schema.Timings).
+    emitted: the tokens that became text; laps: seconds by name (records.schema.Timings).
     """
 
     draft: Draft

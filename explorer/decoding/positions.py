@@ -13,7 +13,7 @@ import torch
 
 from explorer.decoding.loop import StepResult
 from explorer.models.heads import MedusaHeads
-from explorer.tracing.schema import TOP_HEADS, Position, TopTokens
+from explorer.records.schema import TOP_HEADS, Position, TopTokens
 
 TOLD_TOGETHER = 8  # positions that are worth a pass of the heads
 DECIMALS = 6  # of every recorded probability

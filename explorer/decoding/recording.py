@@ -19,8 +19,8 @@ from explorer.decoding.tree import Tree
 from explorer.models.chat import Pieces
 from explorer.models.heads import MedusaHeads
 from explorer.models.lm_head import top_columns
-from explorer.tracing.events import PositionsRecorded, RunStarted, StepRecorded
-from explorer.tracing.schema import (
+from explorer.records.events import PositionsRecorded, RunStarted, StepRecorded
+from explorer.records.schema import (
     TOP_BASE,
     Header,
     Piece,
@@ -33,7 +33,7 @@ from explorer.tracing.schema import (
 
 
 class Recorder:
-    """Writes one run down. `settings` as in explorer.config.DecodeSettings."""
+    """Writes one run down. `settings` as in explorer.records.settings.DecodeSettings."""
 
     def __init__(self, pieces: Pieces, heads: MedusaHeads | None, settings) -> None:
         self._pieces = pieces

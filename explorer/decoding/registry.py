@@ -10,8 +10,8 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args, get_origin
 
-from explorer.config import DecodeSettings
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
+from explorer.records.settings import DecodeSettings
 
 if TYPE_CHECKING:
     from explorer.decoding.loop import Drafter

@@ -32,7 +32,7 @@ NUCLEUS_TRY = 256  # tokens among which the nucleus is looked for before sorting
 
 
 class SamplingSettings(Protocol):
-    """What sampling needs of the settings (explorer.config.DecodeSettings has it)."""
+    """What sampling needs of the settings (explorer.records.settings.DecodeSettings has it)."""
 
     temperature: float
     top_p: float

@@ -10,8 +10,8 @@ import torch
 import torch.nn.functional as F
 
 from explorer.decoding.cache import KVCache
-from explorer.errors import ExplorerError
 from explorer.models.base import BaseModel
+from explorer.records.errors import ExplorerError
 
 PROBE = 12  # tokens
 LIMITS = (64, 16)  # rows that a product of the LM head is limited to, the first that is invariant

@@ -16,7 +16,7 @@ from functools import cached_property, lru_cache
 
 import torch
 
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
 
 MAX_NODES = 512
 MEASURED_TREES = ("auto", "fixed")  # names whose trees a calibration knows, and nobody else

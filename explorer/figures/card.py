@@ -13,8 +13,8 @@ from explorer.analysis.speedup import Samples, lane_figures, race_figures
 from explorer.figures.numbers import plural, probability
 from explorer.figures.palette import ACCEPTED, MONO, NEUTRAL, ROOT
 from explorer.figures.speed import lane_words, speedup_words
-from explorer.tracing.schema import Step, Trace
-from explorer.tracing.text import ELLIPSIS, readable, spans
+from explorer.records.schema import Step, Trace
+from explorer.records.text import ELLIPSIS, readable, spans
 
 MOST_TOKENS = 1000
 MOST_PROMPT = 400  # characters

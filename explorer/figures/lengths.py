@@ -10,8 +10,8 @@ from explorer.figures.base import axis, layout
 from explorer.figures.numbers import plural
 from explorer.figures.palette import ACCEPTED, NEUTRAL, ROOT
 from explorer.figures.view import step_number
-from explorer.tracing.schema import Step
-from explorer.tracing.summary import accepted_drafts
+from explorer.records.schema import Step
+from explorer.records.summary import accepted_drafts
 
 HEIGHT = 150
 LEAST_STEPS = 24  # the bars of a young run do not fill the whole width

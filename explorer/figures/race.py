@@ -10,8 +10,8 @@ from explorer.analysis.speedup import Samples, compare, lane_figures
 from explorer.figures.base import axis, layout, legend, plotly_text
 from explorer.figures.palette import ACCEPTED, PRUNED
 from explorer.figures.speed import lane_words, speedup_words
-from explorer.tracing.schema import PlainToken, Step
-from explorer.tracing.summary import medusa_clock, plain_clock
+from explorer.records.schema import PlainToken, Step
+from explorer.records.summary import medusa_clock, plain_clock
 
 HEIGHT = 280
 LONGEST_NAME = 40  # characters of a method that a file names

@@ -8,8 +8,8 @@ from math import nan
 import pandas as pd
 
 from explorer.figures.view import StepView, step_view
-from explorer.tracing.schema import Timings, Trace
-from explorer.tracing.text import join_pieces
+from explorer.records.schema import Timings, Trace
+from explorer.records.text import join_pieces
 
 NODE_COLUMNS = (
     *("step", "row", "parent", "depth", "rank", "path", "position", "token_id", "token"),

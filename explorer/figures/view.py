@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from explorer.errors import ExplorerError
-from explorer.tracing.schema import Piece, Step, Trace, TreeShape
-from explorer.tracing.text import piece_of, visible
+from explorer.records.errors import ExplorerError
+from explorer.records.schema import Piece, Step, Trace, TreeShape
+from explorer.records.text import piece_of, visible
 
 
 @dataclass(frozen=True)

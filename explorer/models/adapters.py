@@ -29,7 +29,6 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from explorer.errors import ExplorerError
 from explorer.models import int4
 from explorer.models.base import BaseModel
 from explorer.models.folders import CONFIG
@@ -40,6 +39,7 @@ from explorer.models.linears import (
     four_bit_blocks,
     is_linear,
 )
+from explorer.records.errors import ExplorerError
 
 ADAPTER_WEIGHTS, ADAPTER_CONFIG = "adapter_model.safetensors", "adapter_config.json"
 NO_ADAPTER = "none"

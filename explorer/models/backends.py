@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from explorer.errors import ExplorerError
 from explorer.models.gguf_file import GGUFFile
+from explorer.records.errors import ExplorerError
 
 DTYPES = {
     "int4": torch.bfloat16,

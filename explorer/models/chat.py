@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from explorer.errors import ExplorerError
-from explorer.tracing.schema import Piece
+from explorer.records.errors import ExplorerError
+from explorer.records.schema import Piece
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -17,7 +17,6 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
-from explorer.errors import ExplorerError
 from explorer.models.base import BaseModel
 from explorer.models.folders import WEIGHTS, write_checkpoint
 from explorer.models.head_files import (
@@ -32,6 +31,7 @@ from explorer.models.heads import HeadsConfig, MedusaHeads
 from explorer.models.hub import heads_folder
 from explorer.models.hydra import HydraHeads, new_heads
 from explorer.models.public_heads import from_public
+from explorer.records.errors import ExplorerError
 
 BORROWED = ("projection", "token_map")  # what `projection_from` gives
 

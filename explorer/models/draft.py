@@ -26,7 +26,6 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import AutoModelForCausalLM
 
-from explorer.errors import ExplorerError
 from explorer.models import int4
 from explorer.models.base import BaseModel
 from explorer.models.folders import CONFIG, WEIGHTS, write_checkpoint
@@ -41,9 +40,10 @@ from explorer.models.linears import (
 )
 from explorer.models.lm_head import LMHead, rows_of_weight
 from explorer.models.loader import choose_attention
-from explorer.models.presets import ROOT
+from explorer.records.errors import ExplorerError
+from explorer.records.paths import ASSETS
 
-DEFAULT_DRAFT = ROOT / "assets" / "draft"
+DEFAULT_DRAFT = ASSETS / "draft"
 Storage = Literal["int4", "bf16"]
 
 

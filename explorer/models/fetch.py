@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from explorer.errors import ExplorerError
 from explorer.models.sources import default_gguf
+from explorer.records.errors import ExplorerError
 
 
 def main() -> int:

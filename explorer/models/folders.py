@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor
 
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
 
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
 

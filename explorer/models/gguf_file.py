@@ -17,7 +17,6 @@ import torch
 from torch import nn
 from transformers.integrations.gguf.reader import GgufHeader, load_gguf_state_dict
 
-from explorer.errors import ExplorerError
 from explorer.models import int4
 from explorer.models.gguf_codes import (
     Q4_TYPES,
@@ -26,6 +25,7 @@ from explorer.models.gguf_codes import (
     eight_bit_codes,
     four_bit_codes,
 )
+from explorer.records.errors import ExplorerError
 
 # Architectures whose tensors are the network's own, one to one. llama.cpp stores the rows of
 # Llama's query and key matrices with the two rotary halves interleaved.

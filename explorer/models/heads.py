@@ -24,10 +24,10 @@ import torch.nn.functional as F
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from torch import Tensor, nn
 
-from explorer.errors import ExplorerError
 from explorer.models.gguf_codes import GROUP
 from explorer.models.int4 import Int4Linear, supports
 from explorer.models.linears import codes_of_blocks, four_bit_blocks
+from explorer.records.errors import ExplorerError
 
 HeadKind = Literal["own", "shared", "draft_vocab"]
 Architecture = Literal["medusa", "hydra"]

@@ -14,8 +14,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from explorer.errors import ExplorerError
 from explorer.models.heads import HeadsConfig, MedusaHeads
+from explorer.records.errors import ExplorerError
 
 
 class HydraHeads(MedusaHeads):

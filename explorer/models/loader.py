@@ -19,7 +19,6 @@ from transformers import (
 )
 from transformers.utils import logging as transformers_logging
 
-from explorer.errors import ExplorerError
 from explorer.models.attention import FIXED_ORDER
 from explorer.models.backends import DTYPES, choose_backend, choose_device, quantise_nf4
 from explorer.models.base import BaseModel
@@ -28,6 +27,7 @@ from explorer.models.gguf_file import GGUFFile
 from explorer.models.lm_head import LMHead, rows_of_codes, rows_of_weight
 from explorer.models.presets import ModelOptions
 from explorer.models.sources import Weights, find_weights
+from explorer.records.errors import ExplorerError
 
 Progress = Callable[[str, float | None], None]
 DEFAULT_CONTEXT = 2048

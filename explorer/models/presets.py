@@ -6,14 +6,12 @@ by the makers of this product; where they were not, the title says so.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from explorer.config import Backend, Device
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
+from explorer.records.paths import ROOT
+from explorer.records.settings import Backend, Device
 
-ROOT = Path(__file__).resolve().parents[2]  # the folder that holds `explorer` and `assets`
 NO_HEADS = "none"
 
 

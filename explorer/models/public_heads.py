@@ -19,9 +19,9 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
-from explorer.errors import ExplorerError
 from explorer.models.head_files import IN_MODEL, require, stored_dtype
 from explorer.models.heads import HeadsConfig
+from explorer.records.errors import ExplorerError
 
 _KEY = re.compile(
     rf"^(?:{re.escape(IN_MODEL)})?((\d+)\.(\d+)\.(linear\.weight|linear\.bias|weight))$"

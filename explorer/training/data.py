@@ -18,7 +18,7 @@ from pathlib import Path
 
 import torch
 
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
 
 MADE_BY = '{"made_by"'  # how a first line begins that says where the text comes from
 

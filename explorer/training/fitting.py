@@ -20,7 +20,7 @@ import torch
 from pydantic import BaseModel, Field
 from torch import Tensor
 
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
 from explorer.training.data import Conversation, fingerprint
 from explorer.training.distil import epoch_batches
 from explorer.training.log import TrainingLog

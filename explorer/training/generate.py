@@ -23,9 +23,9 @@ from pydantic import BaseModel as Schema
 from pydantic import Field
 
 from explorer.decoding.sampling import distribution
-from explorer.errors import ExplorerError
 from explorer.models.base import BaseModel
 from explorer.models.chat import encode_prompt
+from explorer.records.errors import ExplorerError
 from explorer.training.data import distinct_share
 from explorer.training.journal import Journal
 from explorer.training.slots import Sequence, decode_together

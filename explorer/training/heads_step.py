@@ -8,10 +8,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from explorer.errors import ExplorerError
 from explorer.models.head_storage import Storage, restored, stored
 from explorer.models.heads import MedusaHeads
 from explorer.models.hydra import HydraHeads, copy_heads
+from explorer.records.errors import ExplorerError
 from explorer.training.evaluate import following
 from explorer.training.fitting import FitOptions
 from explorer.training.loss import sparse_cross_entropy

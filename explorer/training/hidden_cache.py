@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
 from explorer.training.data import Conversation, fingerprint, right_padded
 
 TOKENS_PER_BATCH = 4096

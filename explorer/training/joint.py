@@ -22,11 +22,11 @@ import torch
 from pydantic import BaseModel as Schema
 from pydantic import Field
 
-from explorer.errors import ExplorerError
 from explorer.models.adapters import lossless_sentence
 from explorer.models.base import BaseModel
 from explorer.models.checkpoints import load_heads
 from explorer.models.heads import Architecture, HeadKind, MedusaHeads
+from explorer.records.errors import ExplorerError
 from explorer.training.data import Conversation
 from explorer.training.fitting import FitOptions, Progress, fit
 from explorer.training.heads_step import require_same_split

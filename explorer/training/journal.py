@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
 
 FLUSH_EVERY = 20.0  # seconds
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
 
 LOG = "training.jsonl"
 LINES = 200  # of losses in a whole run, about

@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 import gradio as gr
 
 from explorer.decoding.registry import race_methods
-from explorer.errors import ExplorerError
-from explorer.tracing.events import Event, TraceBuilder
-from explorer.tracing.schema import Trace
-from explorer.tracing.text import join_pieces
+from explorer.records.errors import ExplorerError
+from explorer.records.events import Event, TraceBuilder
+from explorer.records.schema import Trace
+from explorer.records.text import join_pieces
 from explorer.ui.api_arguments import RACE, RUN, Argument, describe
 from explorer.ui.engine import Engine, Racer, Ticket
 from explorer.ui.limits import Limits

@@ -1,6 +1,6 @@
 """The arguments of the app's endpoints: their types, defaults and one-line descriptions.
 
-All settings of a run are arguments, as explorer.config.DecodeSettings has them.
+All settings of a run are arguments, as explorer.records.settings.DecodeSettings has them.
 """
 
 import inspect
@@ -10,8 +10,8 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.config import DecodeSettings
 from explorer.decoding.registry import METHODS, PLAIN
+from explorer.records.settings import DecodeSettings
 
 NEEDED = inspect.Parameter.empty
 METHOD_NAMES = ", ".join(METHODS)

@@ -8,8 +8,8 @@ import threading
 
 from pydantic import ValidationError
 
-from explorer.errors import ExplorerError
-from explorer.tracing.attention import AttentionHead, AttentionQuestion, OtherModelError
+from explorer.records.attention import AttentionHead, AttentionQuestion, OtherModelError
+from explorer.records.errors import ExplorerError
 from explorer.ui.engine import Engine
 from explorer.ui.limits import Limits
 

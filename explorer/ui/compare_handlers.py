@@ -8,8 +8,8 @@ from weakref import WeakValueDictionary
 
 import gradio as gr
 
-from explorer.errors import ExplorerError
 from explorer.figures import numbers
+from explorer.records.errors import ExplorerError
 from explorer.ui import updates
 from explorer.ui.compare_page import ComparePage, build_compare_page
 from explorer.ui.compare_request import Request, asks_for_batches, checked

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import gradio as gr
 
 from explorer.decoding.registry import METHODS
+from explorer.records.paths import ASSETS
 from explorer.ui import panels
 from explorer.ui.compare_request import MAX_FILE_CHARACTERS, built_in_prompts
 from explorer.ui.compare_session import CompareSession
 from explorer.ui.limits import Limits
 from explorer.ui.session import stop_session
 from explorer.ui.step_explorer import run_and_event
-from explorer.ui.theme import ASSETS
 
 DEFAULT_NEW_TOKENS = 64
 

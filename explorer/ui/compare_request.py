@@ -9,10 +9,10 @@ from functools import cache
 from pydantic import BaseModel as Schema
 from pydantic import ConfigDict, Field, ValidationError
 
-from explorer.commands.prompts import BUILT_IN, parse_prompts, read_prompts
-from explorer.config import MAX_TREE_CHARACTERS, decode_settings
 from explorer.decoding.registry import METHODS
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
+from explorer.records.prompts import BUILT_IN, parse_prompts, read_prompts
+from explorer.records.settings import MAX_TREE_CHARACTERS, decode_settings
 from explorer.ui.limits import Limits
 
 MAX_FILE_CHARACTERS = 1_000_000

@@ -17,11 +17,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
 
-from explorer.config import DecodeSettings
-from explorer.errors import ExplorerError
-from explorer.tracing.attention import AttentionHead, AttentionQuestion
-from explorer.tracing.continuation import Continuation
-from explorer.tracing.events import Event
+from explorer.records.attention import AttentionHead, AttentionQuestion
+from explorer.records.continuation import Continuation
+from explorer.records.errors import ExplorerError
+from explorer.records.events import Event
+from explorer.records.settings import DecodeSettings
 
 if TYPE_CHECKING:
     from explorer.analysis.batch import BatchReport

@@ -9,8 +9,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from explorer.config import DecodeSettings
-from explorer.ui.theme import ASSETS
+from explorer.records.paths import ASSETS
+from explorer.records.settings import DecodeSettings
 
 INDEX = ASSETS / "traces" / "index.json"
 CHANGED = ("tree", "acceptance", "temperature")  # settings that an example may ask for

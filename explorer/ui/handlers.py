@@ -7,9 +7,10 @@ from weakref import WeakValueDictionary
 
 import gradio as gr
 
-from explorer.config import DecodeSettings
-from explorer.errors import ExplorerError
-from explorer.tracing.continuation import Continuation
+from explorer.records.continuation import Continuation
+from explorer.records.errors import ExplorerError
+from explorer.records.paths import ASSETS
+from explorer.records.settings import DecodeSettings
 from explorer.ui import updates
 from explorer.ui.attention import AttentionDesk
 from explorer.ui.engine import Engine, Turns
@@ -19,7 +20,6 @@ from explorer.ui.page import NOTHING_YET, Page, build_page
 from explorer.ui.runs import RUNS, at_hand, checked_settings, sentence, until_turn
 from explorer.ui.session import Session, stop_session
 from explorer.ui.settings import SettingsInputs
-from explorer.ui.theme import ASSETS
 from explorer.ui.updates import Update
 
 TURN = 0.1  # seconds of decoding between two messages to the browser

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from explorer.config import MAX_NEW_TOKENS, MAX_PROMPT_CHARACTERS, DecodeSettings
 from explorer.decoding.registry import method_parameters, parameter
-from explorer.errors import ExplorerError
-from explorer.tracing.continuation import Continuation
+from explorer.records.continuation import Continuation
+from explorer.records.errors import ExplorerError
+from explorer.records.settings import MAX_NEW_TOKENS, MAX_PROMPT_CHARACTERS, DecodeSettings
 
 TREES = (
     "auto",

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import gradio as gr
 
+from explorer.records.paths import ASSETS
 from explorer.ui import panels
 from explorer.ui.examples import EXAMPLES
 from explorer.ui.limits import Limits
 from explorer.ui.session import Session, stop_session
 from explorer.ui.settings import SettingsInputs, settings_inputs
 from explorer.ui.step_explorer import step_explorer
-from explorer.ui.theme import ASSETS
 
 NOTHING_YET = "There is nothing to continue yet: press Run first."
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from explorer.tracing.text import encodable
+from explorer.records.text import encodable
 
 PAGES = {"Explore": "./", "Compare": "compare"}  # by their addresses, relative to any of them
 

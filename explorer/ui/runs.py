@@ -6,8 +6,8 @@ import logging
 import time
 from collections.abc import Iterator, Mapping
 
-from explorer.config import DecodeSettings, decode_settings
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
+from explorer.records.settings import DecodeSettings, decode_settings
 from explorer.ui.engine import Engine, Racer, Ticket
 from explorer.ui.limits import Limits
 

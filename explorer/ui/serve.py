@@ -12,7 +12,7 @@ from typing import get_args
 import gradio as gr
 from starlette.middleware import Middleware
 
-from explorer.config import Backend, Device
+from explorer.records.settings import Backend, Device
 from explorer.ui.api import connect_api
 from explorer.ui.compare_handlers import connect_compare
 from explorer.ui.engine import Engine, Progress, Racer, RecordedOnlyError

@@ -7,9 +7,9 @@ import threading
 from dataclasses import dataclass, field
 from typing import Literal, Self
 
-from explorer.tracing.continuation import Continuation
-from explorer.tracing.events import Event, PlainRecorded, RunStarted, StepRecorded
-from explorer.tracing.schema import Header
+from explorer.records.continuation import Continuation
+from explorer.records.events import Event, PlainRecorded, RunStarted, StepRecorded
+from explorer.records.schema import Header
 from explorer.ui.engine import Ticket
 from explorer.ui.wire import Wire
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields
 
 import gradio as gr
 
-from explorer.config import DecodeSettings
 from explorer.decoding.registry import METHODS
+from explorer.records.settings import DecodeSettings
 from explorer.ui.limits import Limits
 
 DEFAULT_NEW_TOKENS = 128

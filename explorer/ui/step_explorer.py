@@ -10,7 +10,7 @@ from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from explorer.ui.theme import ASSETS
+from explorer.records.paths import ASSETS
 
 # Folders of assets/ that the browser asks for, by the path that they are served at.
 SERVED = {"step_explorer": "step_explorer", "traces": "traces", "compare-files": "compare"}

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import gradio as gr
 
-ASSETS = Path(__file__).resolve().parents[2] / "assets"
+from explorer.records.paths import ASSETS
+
 STYLE_SHEETS = [ASSETS / "ui" / f"{name}.css" for name in ("base", "page")]
 
 _SANS = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "DejaVu Sans", "sans-serif"]

@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from explorer.tracing.events import (
+from explorer.records.events import (
     Event,
     PlainRecorded,
     PlainStarted,
@@ -20,7 +20,7 @@ from explorer.tracing.events import (
     RunStarted,
     StepRecorded,
 )
-from explorer.tracing.schema import Piece, Position, Step, Timings, TopTokens
+from explorer.records.schema import Piece, Position, Step, Timings, TopTokens
 
 MILLION = 1_000_000
 MOST_POSITIONS = 2  # told with one step; more wait for the next

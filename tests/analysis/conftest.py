@@ -2,7 +2,7 @@
 
 import pytest
 
-from explorer.tracing.schema import Header, PlainToken, Settings, Step, Timings, Trace, TreeShape
+from explorer.records.schema import Header, PlainToken, Settings, Step, Timings, Trace, TreeShape
 
 
 def make_step(index=0, emitted=(1,), verdicts=("root",), tree=0, **timings):

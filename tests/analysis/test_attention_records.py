@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from explorer.analysis.attention_records import answer, question_of, telling_slots, weights_of_step
-from explorer.config import DecodeSettings
 from explorer.decoding.tree import cartesian, chain
-from explorer.errors import ExplorerError
-from explorer.tracing.attention import MOST_CHARACTERS, AttentionQuestion
-from explorer.tracing.events import collect
+from explorer.records.attention import MOST_CHARACTERS, AttentionQuestion
+from explorer.records.errors import ExplorerError
+from explorer.records.events import collect
+from explorer.records.settings import DecodeSettings
 from tests.analysis.tiny_model import VOCAB, tiny_explorer
 
 PROMPT = "What is a heap? " * 8  # longer than the slots that are told one by one

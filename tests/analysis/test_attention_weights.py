@@ -9,7 +9,7 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from explorer.analysis.attention_weights import attention_weights
 from explorer.decoding.cache import KVCache
 from explorer.decoding.tree import make_tree
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
 from tests.decoding.tiny import ARCHITECTURES, VOCAB, tiny_model
 
 PREFIX = [5, 17, 3, 60, 41, 22, 9, 33, 71, 2, 15]  # longer than a sliding window

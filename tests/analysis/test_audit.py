@@ -5,10 +5,10 @@ import torch
 
 from explorer.analysis.audit import audit, explain, first_difference
 from explorer.analysis.noise import measure_noise
-from explorer.config import DecodeSettings
 from explorer.models.base import BaseModel
-from explorer.tracing.events import PlainRecorded, RunStarted, StepRecorded
-from explorer.tracing.schema import PlainToken, TreeShape
+from explorer.records.events import PlainRecorded, RunStarted, StepRecorded
+from explorer.records.schema import PlainToken, TreeShape
+from explorer.records.settings import DecodeSettings
 from tests.analysis.tiny_model import tiny_model
 
 PROMPT = [5, 17, 60, 3]

@@ -10,7 +10,7 @@ from explorer.analysis.batch import measure_batches
 from explorer.analysis.decoded import Decoded
 from explorer.analysis.joint_counts import RankedText
 from explorer.decoding.tree import chain
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
 from tests.analysis.tiny_model import tiny_explorer
 
 PROMPTS = [{"prompt": "def f"}, {"prompt": "hello"}]

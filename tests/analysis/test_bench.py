@@ -10,7 +10,7 @@ from explorer.analysis.bench_report import verdict_sentence
 from explorer.analysis.races import (
     MethodFigures,
 )
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
 from tests.analysis.tiny_model import tiny_explorer
 
 PROMPTS = [

@@ -8,11 +8,11 @@ from explorer.analysis import calibration as cal
 from explorer.analysis import calibration_file as files
 from explorer.analysis.joint_counts import RankedText
 from explorer.analysis.rank_table import RankTable, save_rank_table
-from explorer.errors import ExplorerError
 from explorer.head_set import HeadSet
 from explorer.models.heads import HeadsConfig, MedusaHeads
-from explorer.tracing.events import RunStarted, StepRecorded
-from explorer.tracing.schema import Position, TopTokens
+from explorer.records.errors import ExplorerError
+from explorer.records.events import RunStarted, StepRecorded
+from explorer.records.schema import Position, TopTokens
 from tests.analysis.choices import curve
 from tests.analysis.tiny_model import VOCAB, tiny_model
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from explorer.analysis import calibration_file as files
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
 from tests.analysis.choices import KEY, at_each_context, curve, make
 
 CONTEXT_TREE = {

@@ -7,7 +7,7 @@ import pytest
 from explorer.analysis import comparison as module
 from explorer.analysis.comparison import comparison
 from explorer.decoding.registry import METHODS
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
 from tests.analysis.tiny_model import tiny_explorer
 
 PROMPTS = [

@@ -3,8 +3,8 @@
 import pytest
 
 from explorer.analysis.overhead import Overhead, measure_overhead, shares, timed, wide_tree
-from explorer.config import decode_settings
 from explorer.decoding.tree import parse_tree
+from explorer.records.settings import decode_settings
 from tests.analysis.tiny_model import tiny_explorer
 
 

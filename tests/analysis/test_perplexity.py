@@ -11,7 +11,7 @@ from scipy.stats import t as student_t
 from explorer.analysis import perplexity as module
 from explorer.analysis.perplexity import ScoredText, measure_perplexity, surprise
 from explorer.decoding.tree import cartesian
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
 from tests.analysis.tiny_model import tiny_explorer, tiny_model
 
 PROMPTS = [{"prompt": text} for text in ("def f", "hello there", "tell me", "why", "and so on")]

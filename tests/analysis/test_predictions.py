@@ -18,8 +18,8 @@ from explorer.analysis.predictions import (
 )
 from explorer.analysis.speedup import DepthAcceptance
 from explorer.commands.bench import render
-from explorer.config import decode_settings
-from explorer.tracing.schema import LookaheadState, TreeShape
+from explorer.records.schema import LookaheadState, TreeShape
+from explorer.records.settings import decode_settings
 from tests.analysis.tiny_model import tiny_explorer
 
 CURVE = CostCurve(

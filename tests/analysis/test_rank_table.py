@@ -16,10 +16,10 @@ from explorer.analysis.rank_table import (
     rank_table_of,
     save_rank_table,
 )
-from explorer.config import decode_settings
-from explorer.errors import ExplorerError
 from explorer.models.heads import HeadsConfig, MedusaHeads
-from explorer.tracing.events import TraceBuilder
+from explorer.records.errors import ExplorerError
+from explorer.records.events import TraceBuilder
+from explorer.records.settings import decode_settings
 from tests.analysis.tiny_model import VOCAB, tiny_explorer, tiny_model
 
 ROWS = [

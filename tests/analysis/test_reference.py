@@ -4,7 +4,7 @@ import pytest
 
 from explorer.analysis import reference as reference_module
 from explorer.analysis.reference import Reference, generate, measure_reference, plain
-from explorer.config import decode_settings
+from explorer.records.settings import decode_settings
 from tests.analysis.tiny_model import tiny_explorer
 
 

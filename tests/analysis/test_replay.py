@@ -6,10 +6,10 @@ import pytest
 from explorer.analysis import replay as module
 from explorer.analysis.joint_counts import RankedText
 from explorer.analysis.replay import replay
-from explorer.config import decode_settings
 from explorer.decoding.tree import cartesian, parse_tree
-from explorer.errors import ExplorerError
-from explorer.tracing.events import collect
+from explorer.records.errors import ExplorerError
+from explorer.records.events import collect
+from explorer.records.settings import decode_settings
 from tests.analysis.tiny_model import tiny_explorer
 
 PROMPTS = ("some prompt", "and another", "third")

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import sync_playwright
 
-from explorer.tracing.schema import Trace
+from explorer.records.schema import Trace
 from tests.browser.explore import Explore
 from tests.browser.steps import Steps
 from tests.ui.fake_run import CHAIN, SMALL, SPARSE

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 from playwright.sync_api import Page, sync_playwright
 
-from explorer.config import DecodeSettings
-from explorer.tracing.schema import Trace
+from explorer.records.schema import Trace
+from explorer.records.settings import DecodeSettings
 from explorer.ui.session import Session
 from tests.browser.conftest import ALONE, chromium, serving_assets
 from tests.browser.steps import Steps

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from explorer.tracing.schema import Trace
+from explorer.records.schema import Trace
 from tests.browser.conftest import ALONE, chromium, serving_assets
 from tests.browser.steps import Steps
 from tests.ui.fake_run import CHAIN, HUGE, SMALL, SPARSE, WIDE

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from explorer.tracing.files import dump_trace, read_trace
-from explorer.tracing.schema import Step, Trace
+from explorer.records.files import dump_trace, read_trace
+from explorer.records.schema import Step, Trace
 
 QUICK_MS = 10_000
 EXPLORER = (

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 import pytest
 
 from explorer.analysis.attention_records import answer, weights_of_step
-from explorer.config import DecodeSettings
 from explorer.decoding.tree import cartesian
-from explorer.errors import ExplorerError
-from explorer.tracing.attention import AttentionQuestion
-from explorer.tracing.events import collect
-from explorer.tracing.files import dump_trace, read_trace
+from explorer.records.attention import AttentionQuestion
+from explorer.records.errors import ExplorerError
+from explorer.records.events import collect
+from explorer.records.files import dump_trace, read_trace
+from explorer.records.settings import DecodeSettings
 from explorer.ui.examples import INDEX
 from tests.analysis.tiny_model import tiny_explorer
 from tests.browser.steps import Steps

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from explorer.tracing.text import join_pieces
+from explorer.records.text import join_pieces
 from tests.browser.test_explore import lane_text
 from tests.ui.fakes import FakeExplorer
 

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from explorer.tracing.files import MAX_BYTES, dump_trace
+from explorer.records.files import MAX_BYTES, dump_trace
 from explorer.ui.examples import EXAMPLES
 from tests.browser.steps import Steps
 from tests.ui.fakes import FakeExplorer
@@ -69,8 +69,8 @@ def test_a_trace_saved_in_the_browser_is_the_one_that_was_opened(alone, trace, t
 
 
 def test_a_run_sent_by_the_server_is_saved_as_the_trace_it_was(alone, tmp_path):
-    from explorer.config import DecodeSettings
-    from explorer.tracing.events import TraceBuilder
+    from explorer.records.events import TraceBuilder
+    from explorer.records.settings import DecodeSettings
     from explorer.ui.session import Session
 
     session, builder = Session(), TraceBuilder()

@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from explorer.errors import ExplorerError
-from explorer.tracing.files import read_trace
-from explorer.tracing.schema import Trace
+from explorer.records.errors import ExplorerError
+from explorer.records.files import read_trace
+from explorer.records.schema import Trace
 from tests.browser.steps import Steps
 from tests.browser.test_explore import lane_text
 from tests.ui.fakes import FakeExplorer

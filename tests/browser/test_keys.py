@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.tracing.summary import plain_clock
+from explorer.records.summary import plain_clock
 from tests.browser.steps import Steps
 from tests.ui.fakes import FakeExplorer
 

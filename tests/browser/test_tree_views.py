@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.tracing.text import visible
+from explorer.records.text import visible
 from tests.browser.steps import full_step
 from tests.ui.fake_run import HUGE, SHAPES, SMALL, SPARSE, WIDE
 from tests.ui.fakes import FakeExplorer

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from explorer.analysis.speedup import acceptance_by_depth, race_figures
-from explorer.tracing.files import read_trace
-from explorer.tracing.summary import medusa_clock, plain_clock
-from explorer.tracing.text import visible
+from explorer.records.files import read_trace
+from explorer.records.summary import medusa_clock, plain_clock
+from explorer.records.text import visible
 from explorer.ui.examples import INDEX
 from tests.browser.steps import full_step
 from tests.ui.fake_run import SHAPES

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 from explorer import cli
 from explorer.decoding.registry import METHODS
-from explorer.errors import ExplorerError
-from explorer.tracing.continuation import Continuation
-from explorer.tracing.events import RunStarted, StepRecorded
-from explorer.tracing.schema import Header, Piece, Settings, Step, Timings, TreeShape
+from explorer.records.continuation import Continuation
+from explorer.records.errors import ExplorerError
+from explorer.records.events import RunStarted, StepRecorded
+from explorer.records.schema import Header, Piece, Settings, Step, Timings, TreeShape
 
 EOS = 9
 EMITTED = [[1, 2], [3], [4, EOS]]

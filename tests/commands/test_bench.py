@@ -3,7 +3,7 @@
 from explorer import cli
 from explorer.analysis import bench as module
 from explorer.analysis import bench_report as reports
-from explorer.commands.prompts import BUILT_IN
+from explorer.records.prompts import BUILT_IN
 from tests.commands.fakes import refused, run_json
 
 

@@ -5,7 +5,7 @@ import pytest
 from explorer import cli
 from explorer.analysis import perplexity as module
 from explorer.analysis.perplexity import Interval, PerplexityReport, RuleFigures
-from explorer.commands.prompts import BUILT_IN
+from explorer.records.prompts import BUILT_IN
 from tests.commands.fakes import refused, run_json
 
 ARGV = ["perplexity", "--prompts", str(BUILT_IN)]

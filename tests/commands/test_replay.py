@@ -1,7 +1,7 @@
 """`replay` reads traces, and needs no model."""
 
 from explorer import cli
-from explorer.models.presets import ROOT
+from explorer.records.paths import ROOT
 from tests.commands.fakes import refused, run_json
 
 FILES = [str(ROOT / "assets" / "traces" / name) for name in ("code.json.gz", "json.json.gz")]

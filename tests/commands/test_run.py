@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from explorer import cli
-from explorer.tracing.files import read_trace
+from explorer.records.files import read_trace
 from tests.commands.fakes import TOKENS, refused, run_json
 
 

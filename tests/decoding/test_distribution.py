@@ -11,11 +11,11 @@ import pytest
 import torch
 from scipy.stats import chisquare
 
-from explorer.config import DecodeSettings
 from explorer.decoding import acceptance
 from explorer.decoding.acceptance import Sample, Typical, Verdict, acceptance_rule, follow
 from explorer.decoding.sampling import Draws, distribution
 from explorer.decoding.tree import Tree, cartesian, chain
+from explorer.records.settings import DecodeSettings
 
 VOCAB, LENGTH, RUNS = 4, 3, 4000
 FILTERS = ("temperature", "top_p", "top_k")

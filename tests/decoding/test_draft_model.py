@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from explorer.config import DecodeSettings
 from explorer.decoding.acceptance import Sample, accept_probability, acceptance_rule, residual
 from explorer.decoding.cache import KVCache
 from explorer.decoding.draft_model import (
@@ -20,7 +19,8 @@ from explorer.decoding.loop import Context, StepResult, Stopwatch, decode, prefi
 from explorer.decoding.plain import PlainDrafter
 from explorer.decoding.sampling import Draws, distribution
 from explorer.decoding.tree import cartesian, chain
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
+from explorer.records.settings import DecodeSettings
 from tests.decoding.tiny import tiny_model
 
 PROMPT = [5, 6, 7, 8, 9, 10, 11, 12]

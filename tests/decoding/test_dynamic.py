@@ -21,7 +21,7 @@ from explorer.decoding.hydra import HydraDrafter
 from explorer.decoding.loop import Stopwatch
 from explorer.decoding.plain import PlainDrafter
 from explorer.decoding.tree import DynamicTree, Prices, parse_tree
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
 from tests.decoding.test_hydra import context_of
 from tests.decoding.test_lossless import steps_of, text_of
 from tests.decoding.tiny import random_heads, random_hydra, tiny_model

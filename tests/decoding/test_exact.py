@@ -7,7 +7,6 @@ import pytest
 import torch
 from scipy.stats import chisquare
 
-from explorer.config import DecodeSettings
 from explorer.decoding import acceptance
 from explorer.decoding.acceptance import Sample, Typical
 from explorer.decoding.cache import KVCache
@@ -20,6 +19,7 @@ from explorer.decoding.plain import PlainDrafter
 from explorer.decoding.prompt_lookup import PromptLookupDrafter
 from explorer.decoding.sampling import TEXT, Draws, coin, distribution, drafting
 from explorer.decoding.tree import cartesian, chain, make_tree
+from explorer.records.settings import DecodeSettings
 from tests.decoding.exact import (
     TableHeads,
     TableModel,

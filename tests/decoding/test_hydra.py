@@ -7,7 +7,6 @@ import json
 import pytest
 import torch
 
-from explorer.config import decode_settings
 from explorer.decoding.dynamic import (
     DynamicHydraDrafter,
     DynamicMedusaDrafter,
@@ -16,7 +15,8 @@ from explorer.decoding.hydra import HydraDrafter, levels
 from explorer.decoding.loop import Context, Stopwatch
 from explorer.decoding.plain import PlainDrafter
 from explorer.decoding.tree import DynamicTree, Tree, cartesian, chain
-from explorer.tracing.events import TraceBuilder
+from explorer.records.events import TraceBuilder
+from explorer.records.settings import decode_settings
 from tests.analysis.tiny_model import tiny_explorer
 from tests.decoding.test_lossless import steps_of, text_of
 from tests.decoding.tiny import random_heads, random_hydra, tiny_model

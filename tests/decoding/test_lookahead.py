@@ -9,12 +9,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from explorer.config import DecodeSettings
 from explorer.decoding.acceptance import acceptance_rule
 from explorer.decoding.cache import KVCache
 from explorer.decoding.lookahead import LookaheadDrafter, Pool, branch, guess_tree
 from explorer.decoding.loop import Context, StepResult, Stopwatch, _verify, decode, prefill
 from explorer.decoding.plain import PlainDrafter
+from explorer.records.settings import DecodeSettings
 from tests.decoding.tiny import tiny_model
 
 PROMPT = [5, 6, 7, 8, 9, 10, 11, 12]

@@ -10,13 +10,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from explorer.config import DecodeSettings
 from explorer.decoding.acceptance import acceptance_rule
 from explorer.decoding.cache import KVCache
 from explorer.decoding.loop import Draft, StepResult, decode, prefill
 from explorer.decoding.medusa import MedusaDrafter, cut
 from explorer.decoding.plain import PlainDrafter
 from explorer.decoding.tree import ROOT_ONLY, Tree, cartesian, chain, make_tree
+from explorer.records.settings import DecodeSettings
 from tests.decoding.tiny import ARCHITECTURES, WINDOW, random_heads, tiny_model
 
 PROMPT = [5, 6, 7, 8, 9, 10, 11, 12, 13, 14]

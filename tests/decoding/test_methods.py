@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from explorer.analysis.audit import audit
-from explorer.config import decode_settings
 from explorer.decoding.registry import METHODS
-from explorer.errors import ExplorerError
-from explorer.tracing.events import TraceBuilder
-from explorer.tracing.files import read_trace, write_trace
+from explorer.records.errors import ExplorerError
+from explorer.records.events import TraceBuilder
+from explorer.records.files import read_trace, write_trace
+from explorer.records.settings import decode_settings
 from tests.analysis.tiny_model import tiny_explorer
 
 PROMPT = "hello there, hello there"

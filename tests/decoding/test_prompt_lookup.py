@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from explorer.config import DecodeSettings
 from explorer.decoding.acceptance import acceptance_rule
 from explorer.decoding.loop import StepResult, decode
 from explorer.decoding.plain import PlainDrafter
 from explorer.decoding.prompt_lookup import PromptLookupDrafter
+from explorer.records.settings import DecodeSettings
 from tests.decoding.tiny import tiny_model
 
 PROMPT = [5, 6, 7, 8, 5, 6]

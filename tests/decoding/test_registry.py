@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from explorer.config import DecodeSettings, decode_settings
 from explorer.decoding.registry import METHODS, find_method, markdown_table, parameter
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
+from explorer.records.settings import DecodeSettings, decode_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 

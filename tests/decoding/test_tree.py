@@ -14,7 +14,7 @@ from explorer.decoding.tree import (
     parse_tree,
     require_fit,
 )
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
 
 
 @st.composite

@@ -8,7 +8,7 @@ import pytest
 from explorer.analysis.speedup import race_figures
 from explorer.figures import card
 from explorer.figures.card import trace_card
-from explorer.tracing.schema import Piece
+from explorer.records.schema import Piece
 from tests.ui.fakes import TEXT, FakeExplorer
 
 EVIL = '</span></div><script>alert(1)</script><img src=x onerror="alert(1)">\'& $x$ \u202e'

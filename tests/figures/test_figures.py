@@ -4,7 +4,6 @@ import re
 import pytest
 
 from explorer.analysis.speedup import race_figures
-from explorer.errors import ExplorerError
 from explorer.figures.base import plotly_text
 from explorer.figures.lengths import lengths_figure
 from explorer.figures.mask import mask_figure
@@ -13,7 +12,8 @@ from explorer.figures.race import race_figure
 from explorer.figures.tree import tree_figure
 from explorer.figures.tree_layout import tidy
 from explorer.figures.view import step_view
-from explorer.tracing.schema import Piece
+from explorer.records.errors import ExplorerError
+from explorer.records.schema import Piece
 from tests.ui.fake_run import SHAPES
 from tests.ui.fakes import FakeExplorer
 

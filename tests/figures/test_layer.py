@@ -10,7 +10,11 @@ import pytest
 import explorer.figures
 
 FOLDER = Path(explorer.figures.__file__).parent
-ALLOWED = ("explorer.tracing", "explorer.figures", "explorer.errors", "explorer.analysis.speedup")
+ALLOWED = (
+    "explorer.records",
+    "explorer.figures",
+    "explorer.analysis.speedup",
+)
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
@@ -22,7 +26,7 @@ def test_figures_import_only_trace_records_and_speed(path):
 
 def test_traces_and_numbers_need_neither_plotly_nor_pandas():
     code = (
-        "import sys, explorer.figures.numbers, explorer.tracing.files\n"
+        "import sys, explorer.figures.numbers, explorer.records.files\n"
         "print({'plotly', 'pandas', 'numpy', 'torch'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -1,7 +1,7 @@
 import pytest
 
-from explorer.errors import ExplorerError
 from explorer.figures.view import step_view
+from explorer.records.errors import ExplorerError
 from tests.ui.fakes import FakeExplorer
 
 

@@ -4,7 +4,6 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from explorer.errors import ExplorerError
 from explorer.models.adapters import (
     ADAPTER_CONFIG,
     ADAPTER_WEIGHTS,
@@ -18,6 +17,7 @@ from explorer.models.adapters import (
 )
 from explorer.models.int4 import Int4Linear
 from explorer.models.linears import codes_of_blocks, dense_linear, dense_weight, four_bit_blocks
+from explorer.records.errors import ExplorerError
 from tests.decoding.tiny import tiny_model
 
 TOKENS = torch.arange(9)

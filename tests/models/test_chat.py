@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.errors import ExplorerError
 from explorer.models.chat import Pieces, encode_prompt
 from explorer.models.loader import load_model
 from explorer.models.presets import model_options
-from explorer.tracing.text import join_pieces
+from explorer.records.errors import ExplorerError
+from explorer.records.text import join_pieces
 from tests.models.tiny_gguf import write_gguf
 
 TEMPLATE = (

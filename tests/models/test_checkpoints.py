@@ -8,9 +8,9 @@ import torch
 from huggingface_hub.errors import LocalEntryNotFoundError
 from safetensors.torch import save_file
 
-from explorer.errors import ExplorerError
 from explorer.models import hub
 from explorer.models.checkpoints import load_heads
+from explorer.records.errors import ExplorerError
 from tests.models.test_heads import H, K, V, config, kinds, make
 
 

@@ -5,7 +5,6 @@ import torch
 
 from explorer.decoding.cache import KVCache
 from explorer.decoding.loop import prefill
-from explorer.errors import ExplorerError
 from explorer.models.draft import DraftConfig, draft_model, first_layers, load_draft, save_draft
 from explorer.models.folders import CONFIG, WEIGHTS
 from explorer.models.int4 import Int4Linear
@@ -18,6 +17,7 @@ from explorer.models.linears import (
 )
 from explorer.models.loader import load_model
 from explorer.models.presets import model_options
+from explorer.records.errors import ExplorerError
 from tests.decoding.tiny import ARCHITECTURES, VOCAB, tiny_model
 from tests.models.tiny_gguf import write_gguf
 

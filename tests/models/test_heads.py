@@ -2,8 +2,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from explorer.errors import ExplorerError
 from explorer.models.heads import HeadsConfig, MedusaHeads
+from explorer.records.errors import ExplorerError
 
 H, V, K = 16, 40, 3
 

@@ -11,11 +11,11 @@ import torch
 from transformers import AutoModelForCausalLM, GgufConfig
 
 from explorer.decoding.selfcheck import check_model
-from explorer.errors import ExplorerError
 from explorer.models import gguf_file
 from explorer.models.int4 import Int4Linear
 from explorer.models.loader import load_model
 from explorer.models.presets import model_options
+from explorer.records.errors import ExplorerError
 from tests.decoding.tiny import tiny_model
 from tests.models.tiny_gguf import VOCAB, write_gguf
 

@@ -1,7 +1,8 @@
 import pytest
 
-from explorer.errors import ExplorerError
-from explorer.models.presets import DEFAULT, PRESETS, ROOT, model_options
+from explorer.models.presets import DEFAULT, PRESETS, model_options
+from explorer.records.errors import ExplorerError
+from explorer.records.paths import ROOT
 
 
 def test_default_preset_is_the_checked_gguf():

@@ -1,6 +1,6 @@
 import pytest
 
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
 from explorer.training.data import (
     Conversation,
     distinct_share,

@@ -11,7 +11,7 @@ import torch
 from explorer.decoding.acceptance import Greedy
 from explorer.decoding.loop import StepResult, decode
 from explorer.decoding.plain import PlainDrafter
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
 from explorer.training.data import distinct_share, read_conversations
 from explorer.training.generate import DataOptions, generate_data
 from explorer.training.slots import Sequence, decode_together

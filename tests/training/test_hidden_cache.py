@@ -3,7 +3,7 @@ import json
 import pytest
 import torch
 
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
 from explorer.training import hidden_cache as module
 from explorer.training.data import Conversation
 from explorer.training.evaluate import targets_of

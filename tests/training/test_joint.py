@@ -5,9 +5,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from explorer.errors import ExplorerError
 from explorer.models.adapters import ADAPTER_WEIGHTS, SUBFOLDER, read_adapter, serve_adapter
 from explorer.models.checkpoints import load_heads
+from explorer.records.errors import ExplorerError
 from explorer.training import fitting
 from explorer.training.fitting import CHECKPOINT
 from explorer.training.joint import STAGE_ONE, train_joint

@@ -6,8 +6,8 @@ import json
 import pytest
 import torch
 
-from explorer.errors import ExplorerError
 from explorer.models.checkpoints import load_heads
+from explorer.records.errors import ExplorerError
 from explorer.training.data import fingerprint
 from explorer.training.log import LOG, TrainingLog, read_log
 from explorer.training.medusa1 import train_heads

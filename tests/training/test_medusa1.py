@@ -4,8 +4,8 @@ import pytest
 import torch
 from safetensors import safe_open
 
-from explorer.errors import ExplorerError
 from explorer.models.checkpoints import load_heads
+from explorer.records.errors import ExplorerError
 from explorer.training.evaluate import head_accuracy
 from explorer.training.fitting import warmup_cosine
 from explorer.training.hidden_cache import HiddenCache

@@ -14,9 +14,9 @@ from explorer.analysis.cost_curve import CostCurve
 from explorer.analysis.memory import ExtraMemory
 from explorer.analysis.overhead import shares
 from explorer.analysis.races import Race, finished_race
-from explorer.config import DecodeSettings
-from explorer.errors import ExplorerError
-from explorer.tracing.schema import Trace
+from explorer.records.errors import ExplorerError
+from explorer.records.schema import Trace
+from explorer.records.settings import DecodeSettings
 from tests.ui.fakes import FakeExplorer
 
 CURVE = CostCurve(

@@ -11,10 +11,9 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from explorer.config import DecodeSettings
-from explorer.tracing.continuation import Continuation
-from explorer.tracing.events import Event, PlainRecorded, PlainStarted, RunStarted, StepRecorded
-from explorer.tracing.schema import (
+from explorer.records.continuation import Continuation
+from explorer.records.events import Event, PlainRecorded, PlainStarted, RunStarted, StepRecorded
+from explorer.records.schema import (
     Header,
     Piece,
     PlainToken,
@@ -25,6 +24,7 @@ from explorer.tracing.schema import (
     TopTokens,
     TreeShape,
 )
+from explorer.records.settings import DecodeSettings
 
 EOS = "<|im_end|>"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 
-from explorer.config import DecodeSettings
-from explorer.errors import ExplorerError
-from explorer.tracing.continuation import Continuation
-from explorer.tracing.events import Event, PlainRecorded, PlainStarted, TraceBuilder
-from explorer.tracing.schema import Trace
+from explorer.records.continuation import Continuation
+from explorer.records.errors import ExplorerError
+from explorer.records.events import Event, PlainRecorded, PlainStarted, TraceBuilder
+from explorer.records.schema import Trace
+from explorer.records.settings import DecodeSettings
 from tests.ui.fake_run import scripted_run
 
 TEXT = (

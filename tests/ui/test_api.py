@@ -15,9 +15,9 @@ from gradio_client.exceptions import AppError
 from mcp import ClientSession
 from mcp.client.streamable_http import streamablehttp_client
 
-from explorer.config import DecodeSettings
-from explorer.errors import ExplorerError
-from explorer.tracing.schema import Trace
+from explorer.records.errors import ExplorerError
+from explorer.records.schema import Trace
+from explorer.records.settings import DecodeSettings
 from explorer.ui import serve as serve_module
 from explorer.ui.engine import Engine
 from explorer.ui.limits import PRIVATE, PUBLIC

@@ -10,8 +10,8 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 import gradio as gr
 import pytest
 
-from explorer.errors import ExplorerError
-from explorer.tracing.attention import AttentionHead, AttentionQuestion, OtherModelError, packed
+from explorer.records.attention import AttentionHead, AttentionQuestion, OtherModelError, packed
+from explorer.records.errors import ExplorerError
 from explorer.ui.attention import AT_ONCE, PLACES, AttentionDesk
 from explorer.ui.engine import Engine
 from explorer.ui.handlers import Handlers

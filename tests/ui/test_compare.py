@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import gradio as gr
 import pytest
 
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
 from explorer.ui.compare_handlers import CompareHandlers
 from explorer.ui.compare_page import setup
 from explorer.ui.compare_request import MAX_FILE_CHARACTERS, built_in_prompts, checked

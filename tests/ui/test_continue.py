@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from explorer.tracing.continuation import Continuation
+from explorer.records.continuation import Continuation
 from explorer.ui.limits import PRIVATE, PUBLIC
 from explorer.ui.updates import GO_ON
 from tests.ui.fakes import FakeExplorer

@@ -3,8 +3,8 @@ import time
 
 import pytest
 
-from explorer.config import DecodeSettings
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
+from explorer.records.settings import DecodeSettings
 from explorer.ui.engine import Engine
 from tests.ui.fakes import FakeExplorer
 

@@ -8,7 +8,7 @@ import time
 import gradio as gr
 import pytest
 
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
 from explorer.ui.engine import Engine
 from explorer.ui.examples import CHANGED, EXAMPLES
 from explorer.ui.handlers import Handlers

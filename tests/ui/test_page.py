@@ -1,7 +1,7 @@
 """The page around the step explorer: text from outside stays text; links and settings agree."""
 
-from explorer.config import DecodeSettings
-from explorer.tracing.files import read_trace
+from explorer.records.files import read_trace
+from explorer.records.settings import DecodeSettings
 from explorer.ui import panels
 from explorer.ui.examples import EXAMPLES, INDEX
 

@@ -1,7 +1,7 @@
 import json
 
-from explorer.config import DecodeSettings
-from explorer.tracing.events import PositionsRecorded
+from explorer.records.events import PositionsRecorded
+from explorer.records.settings import DecodeSettings
 from explorer.ui.wire import MOST_POSITIONS, Wire
 from tests.ui.fakes import FakeExplorer
 

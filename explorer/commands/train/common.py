@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from explorer.commands.console import Console, table
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
 
 FIGURES = {"loss": "loss", "tokens/s": "tokens_per_second", "s left": "seconds_left"}
 PREFIX = "train_"  # keeps a setting apart from a model option of the same name

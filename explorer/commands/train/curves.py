@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from explorer.commands.console import Console
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
 
 EXAMPLE = "python -m explorer train curves --log heads/training.jsonl --out curves.svg"
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from explorer.commands.console import Console
 from explorer.commands.options import load_explorer
-from explorer.commands.prompts import read_prompts
 from explorer.commands.train.common import Progress, add_settings, settings_from
+from explorer.records.prompts import read_prompts
 
 EXAMPLE = "python -m explorer train data --prompts assets/prompts.jsonl --out text.jsonl.gz"
 

@@ -1,7 +1,8 @@
 """What a trace does for its user in Python: open, save, and show itself in a notebook.
 
-Figures and tables are imported when they are asked for: a trace itself is plain data and needs
-neither Plotly nor pandas.
+Records know nothing of figures, so a Trace gets these methods from here: `attach` is called when
+`explorer` hands out its first name. Plotly and pandas are imported when a figure or a table is
+asked for.
 """
 
 from __future__ import annotations
@@ -9,23 +10,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
+from explorer.records.files import read_trace, write_trace
+from explorer.records.schema import Trace
 
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-    from explorer.tracing.schema import Trace
 
+class NotebookViews:
+    """The methods that `attach` gives a Trace.
 
-class ShowsItself:
-    """The methods of a Trace. Steps are counted from 0, as in `trace.steps`; −1 is the last."""
+    Steps are counted from 0, as in `trace.steps`; −1 is the last.
+    """
 
     @classmethod
     def open(cls, path: str | Path) -> Trace:
         """Read a trace that was saved. Raises ExplorerError for a file that is none."""
-        from explorer.tracing.files import read_trace
-
         return read_trace(Path(path).expanduser())
 
     def save(self: Trace, path: str | Path) -> Path:
@@ -33,8 +35,6 @@ class ShowsItself:
 
         Raises ExplorerError if the file cannot be written.
         """
-        from explorer.tracing.files import write_trace
-
         return write_trace(self, Path(path).expanduser())
 
     def figure_tree(self: Trace, step: int, selected: int | None = None) -> go.Figure:
@@ -76,15 +76,14 @@ class ShowsItself:
             raise ExplorerError(f"There is no table per {per!r:.40}: choose 'node' or 'step'.")
         return tables[per](self)
 
-    def __repr__(self: Trace) -> str:
-        method, prompt = self.header.settings.method, self.header.prompt
-        steps, tokens = len(self.steps), len(self.new_token_ids)
-        return f"Trace({method!r:.40}, {prompt!r:.60}, {steps} steps, {tokens} tokens)"
-
-    def __str__(self: Trace) -> str:
-        return repr(self)
-
     def _repr_html_(self: Trace) -> str:
         from explorer.figures.card import trace_card
 
         return trace_card(self)
+
+
+def attach() -> None:
+    """Give Trace the methods of NotebookViews."""
+    for name, method in vars(NotebookViews).items():
+        if callable(method) or isinstance(method, classmethod):
+            setattr(Trace, name, method)

@@ -11,9 +11,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from explorer.tracing.attention import MOST_HEADS, AttentionHead
-from explorer.tracing.notebook import ShowsItself
-from explorer.tracing.record import Entries, Record, Table, TokenId
+from explorer.records.attention import MOST_HEADS, AttentionHead
+from explorer.records.record import Entries, Record, Table, TokenId
 
 FORMAT_VERSION = 1
 MAX_NODES = 513  # 512 nodes and the root
@@ -251,7 +250,7 @@ class Header(Record):
         return self
 
 
-class Trace(ShowsItself, Record):
+class Trace(Record):
     """A complete, replayable record of a run."""
 
     format_version: Literal[1] = FORMAT_VERSION
@@ -285,3 +284,11 @@ class Trace(ShowsItself, Record):
     def new_token_ids(self) -> list[int]:
         """The tokens of the run, in order."""
         return [token for step in self.steps for token in step.emitted]
+
+    def __repr__(self) -> str:
+        method, prompt = self.header.settings.method, self.header.prompt
+        steps, tokens = len(self.steps), len(self.new_token_ids)
+        return f"Trace({method!r:.40}, {prompt!r:.60}, {steps} steps, {tokens} tokens)"
+
+    def __str__(self) -> str:
+        return repr(self)

@@ -3,8 +3,8 @@ import random
 
 import pytest
 
-from explorer.tracing.schema import Piece
-from explorer.tracing.text import (
+from explorer.records.schema import Piece
+from explorer.records.text import (
     END_ISOLATE,
     ISOLATE,
     encodable,

@@ -4,10 +4,10 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from explorer.errors import ExplorerError
-from explorer.tracing import files
-from explorer.tracing.files import dump_trace, parse_trace, read_trace, write_trace
-from explorer.tracing.schema import Trace
+from explorer.records import files
+from explorer.records.errors import ExplorerError
+from explorer.records.files import dump_trace, parse_trace, read_trace, write_trace
+from explorer.records.schema import Trace
 from tests.ui.fakes import FakeExplorer
 
 

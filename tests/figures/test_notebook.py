@@ -8,10 +8,11 @@ import plotly.graph_objects as go
 import pytest
 
 import explorer
-from explorer.errors import ExplorerError
 from explorer.figures.mask import mask_figure
+from explorer.figures.notebook import attach
 from explorer.figures.tree import tree_figure
 from explorer.figures.view import step_view
+from explorer.records.errors import ExplorerError
 from tests.ui.fakes import FakeExplorer
 
 DOCUMENT = Path(explorer.__file__).parents[1] / "docs" / "notebook.md"
@@ -19,6 +20,7 @@ DOCUMENT = Path(explorer.__file__).parents[1] / "docs" / "notebook.md"
 
 @pytest.fixture(scope="module")
 def trace():
+    attach()
     return FakeExplorer().trace(max_new_tokens=40)
 
 

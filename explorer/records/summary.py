@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from explorer.tracing.schema import PlainToken, Step
+from explorer.records.schema import PlainToken, Step
 
 
 @dataclass(frozen=True)

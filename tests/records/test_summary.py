@@ -1,4 +1,4 @@
-from explorer.tracing.summary import accepted_drafts, medusa_clock, origins, plain_clock
+from explorer.records.summary import accepted_drafts, medusa_clock, origins, plain_clock
 from tests.ui.fakes import FakeExplorer
 
 

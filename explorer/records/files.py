@@ -10,8 +10,8 @@ from pathlib import Path
 import pydantic_core
 from pydantic import ValidationError
 
-from explorer.errors import ExplorerError
-from explorer.tracing.schema import FORMAT_VERSION, Trace
+from explorer.records.errors import ExplorerError
+from explorer.records.schema import FORMAT_VERSION, Trace
 
 SUFFIX = ".json.gz"
 MAX_BYTES = 64 * 2**20  # of JSON, after decompression

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
-from explorer.tracing.schema import (
+from explorer.records.schema import (
     Header,
     Milliseconds,
     Piece,

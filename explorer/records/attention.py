@@ -15,8 +15,8 @@ from typing import Annotated
 
 from pydantic import Field, field_validator, model_validator
 
-from explorer.errors import ExplorerError
-from explorer.tracing.record import Entries, Record, TokenId
+from explorer.records.errors import ExplorerError
+from explorer.records.record import Entries, Record, TokenId
 
 ONE = 65_535  # the 16-bit number that stands for a weight of 1
 MOST_VALUES = 21_000  # weights of one record: 56 KB as base64

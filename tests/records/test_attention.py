@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from explorer.errors import ExplorerError
-from explorer.tracing.attention import (
+from explorer.records.attention import (
     MOST_CHARACTERS,
     MOST_VALUES,
     AttentionHead,
     AttentionQuestion,
     packed,
 )
-from explorer.tracing.files import dump_trace, parse_trace
-from explorer.tracing.schema import Trace
+from explorer.records.errors import ExplorerError
+from explorer.records.files import dump_trace, parse_trace
+from explorer.records.schema import Trace
 from tests.ui.fakes import FakeExplorer
 
 DEPTHS = [0, 1, 1]

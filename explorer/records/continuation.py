@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from explorer.tracing.schema import Header
+from explorer.records.schema import Header
 
 
 @dataclass(frozen=True)

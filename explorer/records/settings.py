@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
 
 Backend = Literal["auto", "int4", "nf4", "bf16", "fp32"]
 Device = Literal["auto", "cpu", "cuda"]

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from explorer.commands.prompts import BUILT_IN, read_prompts
-from explorer.errors import ExplorerError
+from explorer.records.errors import ExplorerError
+from explorer.records.prompts import BUILT_IN, read_prompts
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from explorer.tracing.schema import Piece
+from explorer.records.schema import Piece
 
 ISOLATE, END_ISOLATE = "\u2068", "\u2069"  # first-strong isolate … pop directional isolate
 ELLIPSIS = "…"
