@@ -18,7 +18,7 @@ ENV MEDUSA_EXPLORER_CACHE=/home/user/models \
     PYTHONUNBUFFERED=1
 
 # The default model is part of the image: a container starts without a network.
-RUN python -m explorer.models.fetch
+RUN python -m explorer.weights.fetch
 
 EXPOSE 7860
 CMD ["python", "app.py", "--host", "0.0.0.0", "--port", "7860"]

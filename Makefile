@@ -32,7 +32,7 @@ format: $(VENV)/.installed-dev $(MODULES)/.installed
 
 # The default model, checked against its hash; nothing is fetched when it is already here.
 model: $(VENV)/.installed
-	$(BIN)/python -m explorer.models.fetch
+	$(BIN)/python -m explorer.weights.fetch
 
 # Browsers for the tests. Chromium: the one that is here, else Debian's, else Playwright's own.
 # Firefox: the one that is here, else Debian's, else none.

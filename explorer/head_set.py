@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from explorer.decoding.tree import DynamicTree, Tree, nearest_length
-from explorer.models.heads import MedusaHeads
+from explorer.heads.heads import MedusaHeads
 
 
 @dataclass(frozen=True)

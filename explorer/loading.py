@@ -11,14 +11,14 @@ from explorer.decoding.draft_model import require_same_tokenizer
 from explorer.decoding.selfcheck import check_model
 from explorer.engine import Explorer
 from explorer.head_set import HeadSet
+from explorer.heads.checkpoints import load_heads
 from explorer.models.adapters import adapter_folder, serve_adapter
 from explorer.models.base import BaseModel
-from explorer.models.checkpoints import load_heads
 from explorer.models.draft import load_draft
-from explorer.models.folders import CONFIG
 from explorer.models.loader import load_model
-from explorer.models.presets import NO_HEADS, model_options
 from explorer.records.errors import ExplorerError
+from explorer.weights.folders import CONFIG
+from explorer.weights.presets import NO_HEADS, model_options
 
 Progress = Callable[[str, float | None], None]
 
@@ -35,7 +35,7 @@ def load(
 ) -> Explorer:
     """A model with its heads, ready to run.
 
-    `preset` names one of explorer.models.presets; `model` (a Hub id, a folder or a GGUF file) and
+    `preset` names one of explorer.weights.presets; `model` (a Hub id, a folder or a GGUF file) and
     `heads` take its place; `adapter` is a folder with a LoRA adapter, by default the one that lies
     with the heads. `draft` is what the method draft-model drafts with: a folder of 'train draft',
     or any model with the same tokenizer. Raises ExplorerError, one clear sentence with the remedy.

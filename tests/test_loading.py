@@ -9,7 +9,7 @@ from explorer.decoding.loop import StepResult
 from explorer.models.draft import DraftConfig, first_layers, save_draft
 from explorer.records.errors import ExplorerError
 from explorer.records.settings import decode_settings
-from tests.models.tiny_gguf import VOCAB, write_gguf
+from tests.weights.tiny_gguf import VOCAB, write_gguf
 
 
 def load(path, draft, **options):

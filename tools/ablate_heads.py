@@ -22,11 +22,11 @@ sys.path.insert(0, str(ROOT))
 
 import explorer  # noqa: E402
 from explorer.models.base import BaseModel  # noqa: E402
-from explorer.models.folders import WEIGHTS  # noqa: E402
 from explorer.records.errors import ExplorerError  # noqa: E402
 from explorer.training.fitting import Progress  # noqa: E402
 from explorer.training.medusa1 import train_heads  # noqa: E402
 from explorer.training.options import TrainOptions  # noqa: E402
+from explorer.weights.folders import WEIGHTS  # noqa: E402
 
 LINES = "ablation.jsonl"
 EPOCHS = 1000  # more than any run takes: --updates ends it

@@ -127,7 +127,7 @@ def _softmax(
     """softmax(QKᵀ · scaling) over visible slots, float32 [heads, n, slots].
 
     query [1, heads, n, head size]; key [1, kv heads, slots, head size], or as fixed-order attention
-    keeps it (models/attention.py); mask [1, 1, n, slots] bool, or additive.
+    keeps it (kernels/attention.py); mask [1, 1, n, slots] bool, or additive.
     """
     slots = mask.shape[-1]
     keys = key[:, :, :slots] if key.dim() == 3 else key[0].transpose(1, 2)  # [kv, size, slots]

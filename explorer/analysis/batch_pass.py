@@ -17,7 +17,7 @@ from transformers import AttentionInterface
 
 from explorer.analysis.cost_curve import filled_cache, tree_rows
 from explorer.decoding.cache import KVCache, SlotCache, SlotLayer
-from explorer.models.attention import fixed_order_attention
+from explorer.kernels.attention import fixed_order_attention
 
 if TYPE_CHECKING:
     from explorer.models.base import BaseModel

@@ -35,15 +35,15 @@ from explorer.analysis.joint_counts import (
 from explorer.analysis.rank_table import load_rank_table
 from explorer.analysis.tree_choice import Costs, choose, with_context_trees
 from explorer.analysis.tree_search import greedy_order, product_success
-from explorer.models.hydra import HydraHeads
+from explorer.heads.hydra import HydraHeads
 from explorer.records.errors import ExplorerError
 from explorer.records.schema import TOP_HEADS
 from explorer.records.settings import decode_settings
 
 if TYPE_CHECKING:
     from explorer import Explorer
+    from explorer.heads.heads import MedusaHeads
     from explorer.models.base import BaseModel
-    from explorer.models.heads import MedusaHeads
 
 CONTEXTS = (128, 512)  # tokens
 QUICK_CURVES = {128: (2, 3, 4, 6, 8, 12, 16, 32, 64), 640: (2, 4, 8, 16)}  # context: widths

@@ -23,12 +23,12 @@ from pydantic import ConfigDict, Field
 from explorer.analysis.cost_curve import CostCurve, mean_cost
 from explorer.analysis.prices import node_prices
 from explorer.decoding.tree import MAX_NODES, DynamicTree, Tree, make_tree
-from explorer.models.sources import cache_folder
 from explorer.records.errors import ExplorerError
+from explorer.weights.sources import cache_folder
 
 if TYPE_CHECKING:
+    from explorer.heads.heads import MedusaHeads
     from explorer.models.base import BaseModel
-    from explorer.models.heads import MedusaHeads
 
 FOLDER = "calibration"
 SAMPLE = 1 << 16  # elements of a tensor that its hash looks at

@@ -25,7 +25,7 @@ from explorer.records.errors import ExplorerError
 from explorer.records.schema import MAX_HEADS, TOP_HEADS
 
 if TYPE_CHECKING:
-    from explorer.models.heads import MedusaHeads
+    from explorer.heads.heads import MedusaHeads
 
 FILE_NAME = "rank_table.json.gz"
 MAX_BYTES = 64 << 20  # unpacked

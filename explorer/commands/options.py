@@ -14,10 +14,10 @@ from explorer.decoding.registry import (
     method_parameters,
     parameter,
 )
-from explorer.models.presets import PRESETS, model_options
 from explorer.records.errors import ExplorerError
 from explorer.records.prompts import STDIN, read_stdin, require_text
 from explorer.records.settings import Acceptance, Backend, DecodeSettings, Device, decode_settings
+from explorer.weights.presets import PRESETS, model_options
 
 if TYPE_CHECKING:
     from explorer import Explorer

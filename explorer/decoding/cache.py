@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import torch
 from transformers.cache_utils import Cache, CacheLayerMixin
 
-from explorer.models.attention import pad_slots
+from explorer.kernels.attention import pad_slots
 from explorer.models.base import BaseModel
 
 GROW_BY = 256  # slots; a multiple of attention.SLOT_BLOCK
@@ -58,7 +58,7 @@ class _Layer(SlotLayer):
         self.fixed_order = fixed_order
         self.length = 0  # committed slots; kept equal in all layers by KVCache
 
-    # Slot axes: fixed-order attention wants keys transposed and float32 (models/attention.py),
+    # Slot axes: fixed-order attention wants keys transposed and float32 (kernels/attention.py),
     # the attention of transformers wants [1, kv heads, slots, head size] in the model's dtype.
     def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
         self.slot_axis = (2, 1) if self.fixed_order else (2, 2)

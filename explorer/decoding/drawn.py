@@ -14,7 +14,7 @@ from explorer.decoding.loop import Context, Draft, Stopwatch, bare_root
 from explorer.decoding.medusa import cut
 from explorer.decoding.sampling import Draws, SamplingSettings, distribution, drafting, without
 from explorer.decoding.tree import Tree, require_fit
-from explorer.models.heads import MedusaHeads
+from explorer.heads.heads import MedusaHeads
 
 
 class DrawnMedusaDrafter:

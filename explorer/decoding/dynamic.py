@@ -24,8 +24,8 @@ import torch
 from explorer.decoding.loop import Context, Draft, Stopwatch
 from explorer.decoding.medusa import TOP, filled
 from explorer.decoding.tree import DynamicTree, Prices, RankPath, Tree
-from explorer.models.heads import MedusaHeads
-from explorer.models.hydra import HydraHeads
+from explorer.heads.heads import MedusaHeads
+from explorer.heads.hydra import HydraHeads
 
 BEAM = 8  # nodes of a depth that Hydra heads go on from
 TRUST = 0.85  # of what heads promise comes true on text unlike their training's (docs/heads.md)

@@ -15,7 +15,7 @@ import torch
 from explorer.decoding.loop import Context, Draft, Stopwatch
 from explorer.decoding.medusa import MedusaDrafter, cut
 from explorer.decoding.tree import Tree
-from explorer.models.hydra import HydraHeads
+from explorer.heads.hydra import HydraHeads
 
 
 class HydraDrafter(MedusaDrafter):

@@ -12,7 +12,7 @@ import torch
 
 from explorer.decoding.loop import Context, Draft, Stopwatch
 from explorer.decoding.tree import Tree, require_fit
-from explorer.models.heads import MedusaHeads
+from explorer.heads.heads import MedusaHeads
 
 TOP = 16  # predictions a head offers
 

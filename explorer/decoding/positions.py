@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import torch
 
 from explorer.decoding.loop import StepResult
-from explorer.models.heads import MedusaHeads
+from explorer.heads.heads import MedusaHeads
 from explorer.records.schema import TOP_HEADS, Position, TopTokens
 
 TOLD_TOGETHER = 8  # positions that are worth a pass of the heads

@@ -16,9 +16,9 @@ from explorer.decoding.loop import Draft, Prefilled, StepResult
 from explorer.decoding.positions import DECIMALS, Positions, rounded, top_tokens
 from explorer.decoding.sampling import distribution
 from explorer.decoding.tree import Tree
+from explorer.heads.heads import MedusaHeads
+from explorer.kernels.lm_head import top_columns
 from explorer.models.chat import Pieces
-from explorer.models.heads import MedusaHeads
-from explorer.models.lm_head import top_columns
 from explorer.records.events import PositionsRecorded, RunStarted, StepRecorded
 from explorer.records.schema import (
     TOP_BASE,

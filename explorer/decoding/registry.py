@@ -16,8 +16,8 @@ from explorer.records.settings import DecodeSettings
 if TYPE_CHECKING:
     from explorer.decoding.loop import Drafter
     from explorer.decoding.tree import DynamicTree, Tree
+    from explorer.heads.heads import MedusaHeads
     from explorer.models.base import BaseModel
-    from explorer.models.heads import MedusaHeads
 
 PLAIN = "plain"
 
@@ -40,7 +40,7 @@ class Method:
     source       the paper
     memory       what it costs in memory beside the base model
     parameters   the fields of DecodeSettings that only it (or only some methods) heed
-    heads        the architecture of the heads it needs (models/heads.py); "" for none
+    heads        the architecture of the heads it needs (heads/heads.py); "" for none
     lossless     whether it is, under the rules greedy and sample; typical acceptance never is
     """
 

@@ -25,7 +25,7 @@ from typing import Protocol
 import numpy as np
 import torch
 
-from explorer.models.lm_head import top_columns
+from explorer.kernels.lm_head import top_columns
 
 Stream = tuple[int, ...]
 NUCLEUS_TRY = 256  # tokens among which the nucleus is looked for before sorting everything

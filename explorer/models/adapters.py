@@ -29,17 +29,17 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from explorer.models import int4
-from explorer.models.base import BaseModel
-from explorer.models.folders import CONFIG
-from explorer.models.linears import (
+from explorer.kernels import int4
+from explorer.kernels.linears import (
     codes_of_blocks,
     dense_linear,
     dense_weight,
     four_bit_blocks,
     is_linear,
 )
+from explorer.models.base import BaseModel
 from explorer.records.errors import ExplorerError
+from explorer.weights.folders import CONFIG
 
 ADAPTER_WEIGHTS, ADAPTER_CONFIG = "adapter_model.safetensors", "adapter_config.json"
 NO_ADAPTER = "none"

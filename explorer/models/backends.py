@@ -5,8 +5,9 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from explorer.models.gguf_file import GGUFFile
+from explorer.models.gguf_network import can_fill
 from explorer.records.errors import ExplorerError
+from explorer.weights.gguf_file import GGUFFile
 
 DTYPES = {
     "int4": torch.bfloat16,
@@ -30,7 +31,7 @@ def choose_backend(wanted: str, file: GGUFFile | None, device: torch.device) -> 
 
     `file` is the GGUF that holds the weights, if one does.
     """
-    codes = file is not None and file.has_four_bit_codes and file.one_to_one
+    codes = file is not None and file.has_four_bit_codes and can_fill(file)
     if wanted == "int4" and not codes:
         raise ExplorerError(
             "The int4 backend runs the codes of a Q4_0 or Q4_1 GGUF of a Llama, Mistral, Qwen or "

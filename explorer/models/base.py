@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from explorer.models.attention import FIXED_ORDER
-from explorer.models.lm_head import LMHead
+from explorer.kernels.attention import FIXED_ORDER
+from explorer.kernels.lm_head import LMHead
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -57,7 +57,7 @@ class BaseModel:
 
     @property
     def fixed_order(self) -> bool:
-        """Whether attention reduces in one fixed order (models/attention.py)."""
+        """Whether attention reduces in one fixed order (kernels/attention.py)."""
         return self.config._attn_implementation == FIXED_ORDER
 
     @torch.inference_mode()

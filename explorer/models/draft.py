@@ -26,11 +26,8 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import AutoModelForCausalLM
 
-from explorer.models import int4
-from explorer.models.base import BaseModel
-from explorer.models.folders import CONFIG, WEIGHTS, write_checkpoint
-from explorer.models.gguf_codes import GROUP
-from explorer.models.linears import (
+from explorer.kernels import int4
+from explorer.kernels.linears import (
     codes_of_blocks,
     dense_linear,
     dense_weight,
@@ -38,10 +35,13 @@ from explorer.models.linears import (
     four_bit_blocks,
     is_linear,
 )
-from explorer.models.lm_head import LMHead, rows_of_weight
+from explorer.kernels.lm_head import LMHead, rows_of_weight
+from explorer.models.base import BaseModel
 from explorer.models.loader import choose_attention
 from explorer.records.errors import ExplorerError
 from explorer.records.paths import ASSETS
+from explorer.weights.folders import CONFIG, WEIGHTS, write_checkpoint
+from explorer.weights.gguf_codes import GROUP
 
 DEFAULT_DRAFT = ASSETS / "draft"
 Storage = Literal["int4", "bf16"]

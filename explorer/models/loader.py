@@ -19,15 +19,16 @@ from transformers import (
 )
 from transformers.utils import logging as transformers_logging
 
-from explorer.models.attention import FIXED_ORDER
+from explorer.kernels.attention import FIXED_ORDER
+from explorer.kernels.lm_head import LMHead, rows_of_codes, rows_of_weight
 from explorer.models.backends import DTYPES, choose_backend, choose_device, quantise_nf4
 from explorer.models.base import BaseModel
-from explorer.models.gguf_cache import described
-from explorer.models.gguf_file import GGUFFile
-from explorer.models.lm_head import LMHead, rows_of_codes, rows_of_weight
-from explorer.models.presets import ModelOptions
-from explorer.models.sources import Weights, find_weights
+from explorer.models.gguf_network import can_fill, fill
 from explorer.records.errors import ExplorerError
+from explorer.weights.gguf_cache import described
+from explorer.weights.gguf_file import GGUFFile
+from explorer.weights.presets import ModelOptions
+from explorer.weights.sources import Weights, find_weights
 
 Progress = Callable[[str, float | None], None]
 DEFAULT_CONTEXT = 2048
@@ -85,11 +86,11 @@ def _description(weights: Weights) -> str | Path:
 
 
 def _gguf_network(file: GGUFFile, backend: str, device: torch.device):
-    if file.one_to_one:
+    if can_fill(file):
         config = AutoConfig.from_pretrained(described(file.path))
         with init_empty_weights(include_buffers=False):
             network = AutoModelForCausalLM.from_config(config, dtype=DTYPES[backend])
-        file.fill(network, backend, torch.device("cpu") if backend == "nf4" else device)
+        fill(network, file, backend, torch.device("cpu") if backend == "nf4" else device)
         network.to(device)  # buffers
     else:  # transformers knows how this architecture's tensors become the network's
         network = AutoModelForCausalLM.from_pretrained(

@@ -22,6 +22,7 @@ from pydantic import BaseModel as Schema
 from pydantic import Field
 from torch import Tensor, nn
 
+from explorer.kernels.linears import rounded_straight_through
 from explorer.models.base import BaseModel
 from explorer.models.draft import (
     DraftConfig,
@@ -34,8 +35,6 @@ from explorer.models.draft import (
     packs,
     save_draft,
 )
-from explorer.models.folders import WEIGHTS
-from explorer.models.linears import rounded_straight_through
 from explorer.models.loader import choose_attention
 from explorer.training.data import Conversation, pick_draft_vocabulary
 from explorer.training.distil import distribution_loss, reply_states
@@ -44,6 +43,7 @@ from explorer.training.fitting import FitOptions, Progress, fit
 from explorer.training.hidden_cache import HiddenCache, hidden_cache
 from explorer.training.medusa1 import split_data
 from explorer.training.precision import mixed_precision
+from explorer.weights.folders import WEIGHTS
 
 
 class DraftOptions(FitOptions):

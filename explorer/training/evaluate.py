@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from explorer.heads.heads import MedusaHeads
 from explorer.models.base import BaseModel
-from explorer.models.heads import MedusaHeads
 from explorer.training.hidden_cache import HiddenCache
 
 RANKS = (1, 3, 10)

@@ -8,9 +8,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from explorer.models.head_storage import Storage, restored, stored
-from explorer.models.heads import MedusaHeads
-from explorer.models.hydra import HydraHeads, copy_heads
+from explorer.heads.head_storage import Storage, restored, stored
+from explorer.heads.heads import MedusaHeads
+from explorer.heads.hydra import HydraHeads, copy_heads
 from explorer.records.errors import ExplorerError
 from explorer.training.evaluate import following
 from explorer.training.fitting import FitOptions

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from explorer.analysis.joint_counts import RankedText
 from explorer.analysis.rank_table import rank_rows_of_states, rank_table_of, save_rank_table
+from explorer.heads.checkpoints import load_heads
 from explorer.models.base import BaseModel
-from explorer.models.checkpoints import load_heads
 from explorer.records.errors import ExplorerError
 from explorer.training.data import Conversation
 from explorer.training.hidden_cache import HiddenCache

@@ -22,10 +22,10 @@ import torch
 from pydantic import BaseModel as Schema
 from pydantic import Field
 
+from explorer.heads.checkpoints import load_heads
+from explorer.heads.heads import Architecture, HeadKind, MedusaHeads
 from explorer.models.adapters import lossless_sentence
 from explorer.models.base import BaseModel
-from explorer.models.checkpoints import load_heads
-from explorer.models.heads import Architecture, HeadKind, MedusaHeads
 from explorer.records.errors import ExplorerError
 from explorer.training.data import Conversation
 from explorer.training.fitting import FitOptions, Progress, fit

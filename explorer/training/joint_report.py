@@ -7,10 +7,10 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from explorer.kernels.linears import dense_linear, round_to_four_bits
 from explorer.models.backends import NF4_COLUMNS, NF4_ROWS
-from explorer.models.gguf_codes import GROUP
-from explorer.models.linears import dense_linear, round_to_four_bits
 from explorer.training.joint_task import JointTask
+from explorer.weights.gguf_codes import GROUP
 
 
 def perplexities(task: JointTask) -> dict[str, float]:

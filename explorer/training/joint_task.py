@@ -9,9 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from explorer.heads.checkpoints import save_heads
+from explorer.heads.heads import MedusaHeads
 from explorer.models.adapters import SUBFOLDER, AdapterConfig, lossless_sentence
 from explorer.models.base import BaseModel
-from explorer.models.heads import MedusaHeads
 from explorer.training.data import Conversation
 from explorer.training.distil import distribution_loss, reply_states
 from explorer.training.evaluate import (
@@ -142,4 +143,4 @@ class JointTask:
         heads.config.accuracy = {"text": "held-out self-distilled replies"}
         heads.config.accuracy |= history[-1]["accuracy"]
         heads.config.training = {**training, "lossless": adapter.lossless, "adapter": SUBFOLDER}
-        heads.save(self.options.out)
+        save_heads(heads, self.options.out)

@@ -11,12 +11,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from explorer.kernels.linears import dense_weight, rounded_straight_through
 from explorer.models.adapters import ADAPTER_CONFIG, ADAPTER_WEIGHTS, PREFIX, AdapterConfig
 from explorer.models.base import BaseModel
-from explorer.models.folders import CONFIG, write_files
-from explorer.models.gguf_codes import GROUP
-from explorer.models.linears import dense_weight, rounded_straight_through
 from explorer.records.errors import ExplorerError
+from explorer.weights.folders import CONFIG, write_files
+from explorer.weights.gguf_codes import GROUP
 
 NAME = "default"  # peft's name of an adapter without one
 

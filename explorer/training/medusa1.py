@@ -15,9 +15,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from explorer.models.checkpoints import load_heads, save_heads
-from explorer.models.heads import HeadsConfig, MedusaHeads
-from explorer.models.hydra import ARCHITECTURES, HydraHeads, copy_heads, new_heads
+from explorer.heads.checkpoints import load_heads, save_heads
+from explorer.heads.heads import HeadsConfig, MedusaHeads
+from explorer.heads.hydra import ARCHITECTURES, HydraHeads, copy_heads, new_heads
 from explorer.records.errors import ExplorerError
 from explorer.training.data import (
     Conversation,

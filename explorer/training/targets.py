@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from explorer.models.heads import MedusaHeads
+from explorer.heads.heads import MedusaHeads
 from explorer.training.evaluate import targets_of
 from explorer.training.hidden_cache import HiddenCache
 from explorer.training.precision import compute_dtype

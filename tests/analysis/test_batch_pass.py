@@ -5,7 +5,7 @@ import torch
 
 from explorer.analysis.batch_pass import BatchPasses, batch_attention
 from explorer.analysis.cost_curve import filled_cache, tree_rows
-from explorer.models.attention import FIXED_ORDER
+from explorer.kernels.attention import FIXED_ORDER
 from tests.analysis import tiny_model as exact
 from tests.decoding import tiny
 

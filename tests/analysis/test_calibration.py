@@ -9,7 +9,7 @@ from explorer.analysis import calibration_file as files
 from explorer.analysis.joint_counts import RankedText
 from explorer.analysis.rank_table import RankTable, save_rank_table
 from explorer.head_set import HeadSet
-from explorer.models.heads import HeadsConfig, MedusaHeads
+from explorer.heads.heads import HeadsConfig, MedusaHeads
 from explorer.records.errors import ExplorerError
 from explorer.records.events import RunStarted, StepRecorded
 from explorer.records.schema import Position, TopTokens

@@ -16,7 +16,7 @@ from explorer.analysis.rank_table import (
     rank_table_of,
     save_rank_table,
 )
-from explorer.models.heads import HeadsConfig, MedusaHeads
+from explorer.heads.heads import HeadsConfig, MedusaHeads
 from explorer.records.errors import ExplorerError
 from explorer.records.events import TraceBuilder
 from explorer.records.settings import decode_settings

@@ -3,9 +3,9 @@
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from explorer.models.attention import FIXED_ORDER
+from explorer.kernels.attention import FIXED_ORDER
+from explorer.kernels.lm_head import LMHead, rows_of_weight
 from explorer.models.base import BaseModel
-from explorer.models.lm_head import LMHead, rows_of_weight
 
 VOCAB = 97
 
@@ -73,8 +73,8 @@ def tiny_explorer(num_heads=3, tree=None, cls=BaseModel, eos_ids=(), architectur
     from explorer.decoding.tree import chain
     from explorer.engine import Explorer
     from explorer.head_set import HeadSet
-    from explorer.models.heads import HeadsConfig
-    from explorer.models.hydra import ARCHITECTURES, HydraHeads
+    from explorer.heads.heads import HeadsConfig
+    from explorer.heads.hydra import ARCHITECTURES, HydraHeads
 
     model = tiny_model(cls)
     model.tokenizer = TinyTokenizer()

@@ -17,9 +17,9 @@ from transformers import (
 )
 
 from explorer.decoding.selfcheck import check_model
+from explorer.heads.heads import HeadsConfig, MedusaHeads
+from explorer.heads.hydra import HydraHeads
 from explorer.models.base import BaseModel
-from explorer.models.heads import HeadsConfig, MedusaHeads
-from explorer.models.hydra import HydraHeads
 from explorer.models.loader import choose_attention, make_lm_head
 
 VOCAB = 96

@@ -4,6 +4,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from explorer.kernels.int4 import Int4Linear
+from explorer.kernels.linears import codes_of_blocks, dense_linear, dense_weight, four_bit_blocks
 from explorer.models.adapters import (
     ADAPTER_CONFIG,
     ADAPTER_WEIGHTS,
@@ -15,8 +17,6 @@ from explorer.models.adapters import (
     serve_adapter,
     tuned_layer,
 )
-from explorer.models.int4 import Int4Linear
-from explorer.models.linears import codes_of_blocks, dense_linear, dense_weight, four_bit_blocks
 from explorer.records.errors import ExplorerError
 from tests.decoding.tiny import tiny_model
 

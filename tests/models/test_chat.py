@@ -4,10 +4,10 @@ import pytest
 
 from explorer.models.chat import Pieces, encode_prompt
 from explorer.models.loader import load_model
-from explorer.models.presets import model_options
 from explorer.records.errors import ExplorerError
 from explorer.records.text import join_pieces
-from tests.models.tiny_gguf import write_gguf
+from explorer.weights.presets import model_options
+from tests.weights.tiny_gguf import write_gguf
 
 TEMPLATE = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>{% endfor %}"

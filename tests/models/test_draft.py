@@ -5,21 +5,21 @@ import torch
 
 from explorer.decoding.cache import KVCache
 from explorer.decoding.loop import prefill
-from explorer.models.draft import DraftConfig, draft_model, first_layers, load_draft, save_draft
-from explorer.models.folders import CONFIG, WEIGHTS
-from explorer.models.int4 import Int4Linear
-from explorer.models.linears import (
+from explorer.kernels.int4 import Int4Linear
+from explorer.kernels.linears import (
     codes_of_blocks,
     dense_linear,
     dense_weight,
     dequantised,
     four_bit_blocks,
 )
+from explorer.models.draft import DraftConfig, draft_model, first_layers, load_draft, save_draft
 from explorer.models.loader import load_model
-from explorer.models.presets import model_options
 from explorer.records.errors import ExplorerError
+from explorer.weights.folders import CONFIG, WEIGHTS
+from explorer.weights.presets import model_options
 from tests.decoding.tiny import ARCHITECTURES, VOCAB, tiny_model
-from tests.models.tiny_gguf import write_gguf
+from tests.weights.tiny_gguf import write_gguf
 
 TOKENS = torch.arange(9)
 

@@ -11,13 +11,13 @@ import torch
 from transformers import AutoModelForCausalLM, GgufConfig
 
 from explorer.decoding.selfcheck import check_model
-from explorer.models import gguf_file
-from explorer.models.int4 import Int4Linear
+from explorer.kernels.int4 import Int4Linear
+from explorer.models import gguf_network, loader
 from explorer.models.loader import load_model
-from explorer.models.presets import model_options
 from explorer.records.errors import ExplorerError
+from explorer.weights.presets import model_options
 from tests.decoding.tiny import tiny_model
-from tests.models.tiny_gguf import VOCAB, write_gguf
+from tests.weights.tiny_gguf import VOCAB, write_gguf
 
 TYPES = gguf.GGMLQuantizationType
 TOKENS = torch.arange(3, 43)
@@ -70,7 +70,7 @@ def test_auto_takes_the_codes_and_says_why(tmp_path):
 
 
 def test_an_architecture_that_transformers_must_convert(tmp_path, monkeypatch):
-    monkeypatch.setattr(gguf_file, "ONE_TO_ONE", set())
+    monkeypatch.setattr(gguf_network, "ONE_TO_ONE", set())
     path = write_gguf(tmp_path / "tiny.gguf")
     model = load(path, "fp32")
     logits = model.logits(model.hidden_states(TOKENS))
@@ -135,7 +135,7 @@ def test_out_of_memory_is_one_clear_sentence(tmp_path, monkeypatch):
     def full(*_):
         raise RuntimeError("DefaultCPUAllocator: not enough memory: you tried to allocate 9 bytes")
 
-    monkeypatch.setattr(gguf_file.GGUFFile, "fill", full)
+    monkeypatch.setattr(loader, "fill", full)
     with pytest.raises(ExplorerError, match="not enough memory"):
         load(path)
 

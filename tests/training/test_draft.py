@@ -4,8 +4,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from explorer.kernels.linears import dequantised, four_bit_blocks, round_to_four_bits
 from explorer.models.draft import load_draft
-from explorer.models.linears import dequantised, four_bit_blocks, round_to_four_bits
 from explorer.records.errors import ExplorerError
 from explorer.training import fitting
 from explorer.training.distil import distribution_loss, epoch_batches, reply_states

@@ -5,8 +5,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from explorer.heads.checkpoints import load_heads
 from explorer.models.adapters import ADAPTER_WEIGHTS, SUBFOLDER, read_adapter, serve_adapter
-from explorer.models.checkpoints import load_heads
 from explorer.records.errors import ExplorerError
 from explorer.training import fitting
 from explorer.training.fitting import CHECKPOINT
@@ -165,7 +165,7 @@ def test_an_adapter_changes_nothing_at_first(tmp_path):
 
 
 def test_weights_from_four_bit_codes_are_recognised():
-    from explorer.models.linears import round_to_four_bits
+    from explorer.kernels.linears import round_to_four_bits
 
     base = tiny_model()
     assert not on_four_bit_grid(base.network)

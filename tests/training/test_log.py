@@ -6,7 +6,7 @@ import json
 import pytest
 import torch
 
-from explorer.models.checkpoints import load_heads
+from explorer.heads.checkpoints import load_heads
 from explorer.records.errors import ExplorerError
 from explorer.training.data import fingerprint
 from explorer.training.log import LOG, TrainingLog, read_log

@@ -4,14 +4,14 @@ import pytest
 import torch
 from safetensors import safe_open
 
-from explorer.models.checkpoints import load_heads
+from explorer.heads.checkpoints import load_heads
 from explorer.records.errors import ExplorerError
 from explorer.training.evaluate import head_accuracy
 from explorer.training.fitting import warmup_cosine
 from explorer.training.hidden_cache import HiddenCache
 from explorer.training.medusa1 import train_heads
 from explorer.training.options import TrainOptions
-from tests.models.test_heads import make
+from tests.heads.test_heads import make
 from tests.training.tiny import VOCAB, TinyBase, branching_text, counting_text, write_lines
 
 

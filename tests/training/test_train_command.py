@@ -10,11 +10,11 @@ import explorer
 from explorer.analysis.calibration_file import heads_hash
 from explorer.analysis.rank_table import load_rank_table
 from explorer.cli import main
+from explorer.heads.checkpoints import load_heads
 from explorer.models.chat import encode_prompt
-from explorer.models.checkpoints import load_heads
 from explorer.models.draft import load_draft
 from explorer.training.data import read_conversations
-from tests.models.tiny_gguf import VOCAB, write_gguf
+from tests.weights.tiny_gguf import VOCAB, write_gguf
 
 
 def conversations(path, count=24, length=24):

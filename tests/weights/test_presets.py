@@ -1,8 +1,8 @@
 import pytest
 
-from explorer.models.presets import DEFAULT, PRESETS, model_options
 from explorer.records.errors import ExplorerError
 from explorer.records.paths import ROOT
+from explorer.weights.presets import DEFAULT, PRESETS, model_options
 
 
 def test_default_preset_is_the_checked_gguf():

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from transformers import AutoConfig, AutoTokenizer
 
-from explorer.models.sources import cache_folder
+from explorer.weights.sources import cache_folder
 
 
 def described(path: Path) -> Path:

@@ -1,11 +1,11 @@
-"""`python -m explorer.models.fetch`: bring the default model to this machine ahead of time."""
+"""`python -m explorer.weights.fetch`: bring the default model to this machine ahead of time."""
 
 from __future__ import annotations
 
 import sys
 
-from explorer.models.sources import default_gguf
 from explorer.records.errors import ExplorerError
+from explorer.weights.sources import default_gguf
 
 
 def main() -> int:

@@ -13,7 +13,7 @@ import gguf
 import torch
 from torch import Tensor
 
-from explorer.models.gguf_codes import GROUP
+from explorer.weights.gguf_codes import GROUP
 
 Storage = Literal["bfloat16", "float16", "float32", "q8_0"]
 Q8_0 = gguf.GGMLQuantizationType.Q8_0

@@ -5,9 +5,9 @@ import os
 
 import pytest
 
-from explorer.models import hub, sources
-from explorer.models.presets import model_options
 from explorer.records.errors import ExplorerError
+from explorer.weights import hub, sources
+from explorer.weights.presets import model_options
 
 CONTENT = b"GGUF" + bytes(1000)
 

@@ -11,12 +11,11 @@ with the residual block repeated `num_blocks` times. The three kinds differ in W
     shared       every head uses the base model's LM head, which the checkpoint does not repeat
     draft_vocab  every head uses one trained projection to the most frequent tokens (FR-Spec)
 
-Hydra heads, which also see the tokens on their path, are in models/hydra.py.
+Hydra heads, which also see the tokens on their path, are in heads/hydra.py.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Literal
 
 import torch
@@ -24,10 +23,10 @@ import torch.nn.functional as F
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from torch import Tensor, nn
 
-from explorer.models.gguf_codes import GROUP
-from explorer.models.int4 import Int4Linear, supports
-from explorer.models.linears import codes_of_blocks, four_bit_blocks
+from explorer.kernels.int4 import Int4Linear, supports
+from explorer.kernels.linears import codes_of_blocks, four_bit_blocks
 from explorer.records.errors import ExplorerError
+from explorer.weights.gguf_codes import GROUP
 
 HeadKind = Literal["own", "shared", "draft_vocab"]
 Architecture = Literal["medusa", "hydra"]
@@ -254,9 +253,3 @@ class MedusaHeads(nn.Module):
         total = (logits - highest).exp_().sum(-1, keepdim=True)
         probs = (best - highest).exp_() / total
         return indices if self.token_map is None else self.token_map[indices], probs
-
-    def save(self, folder: str | Path) -> Path:
-        """Write `model.safetensors` and `config.json` into `folder`; returns the folder."""
-        from explorer.models.checkpoints import save_heads
-
-        return save_heads(self, folder)

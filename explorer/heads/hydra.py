@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from explorer.models.heads import HeadsConfig, MedusaHeads
+from explorer.heads.heads import HeadsConfig, MedusaHeads
 from explorer.records.errors import ExplorerError
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import torch
 import torch.nn.functional as F
 
-from explorer.models.gguf_codes import GROUP, Codes
+from explorer.weights.gguf_codes import GROUP, Codes
 
 SHORTLIST = 16
 BLOCK = 64  # columns per block maximum in `top_columns`

@@ -4,14 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from explorer.models.gguf_codes import Codes
-from explorer.models.lm_head import (
-    SHORTLIST,
-    LMHead,
-    rows_of_codes,
-    rows_of_weight,
-    top_columns,
-)
+from explorer.kernels.lm_head import SHORTLIST, LMHead, rows_of_codes, rows_of_weight, top_columns
+from explorer.weights.gguf_codes import Codes
 
 
 @pytest.mark.parametrize(("width", "k"), [(5, 3), (640, 5), (4096, 16), (4099, 16), (9000, 200)])

@@ -6,7 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from explorer.models.attention import SLOT_BLOCK, fixed_order_attention, pad_slots
+from explorer.kernels.attention import SLOT_BLOCK, fixed_order_attention, pad_slots
 
 HEADS, KV_HEADS, SIZE, CAPACITY = 6, 2, 16, 256
 

@@ -2,7 +2,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from explorer.models.heads import HeadsConfig, MedusaHeads
+from explorer.heads.heads import HeadsConfig, MedusaHeads
 from explorer.records.errors import ExplorerError
 
 H, V, K = 16, 40, 3

@@ -2,9 +2,9 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from explorer.models.checkpoints import load_heads, save_heads
-from explorer.models.heads import HeadsConfig
-from explorer.models.hydra import ARCHITECTURES
+from explorer.heads.checkpoints import load_heads, save_heads
+from explorer.heads.heads import HeadsConfig
+from explorer.heads.hydra import ARCHITECTURES
 from explorer.records.errors import ExplorerError
 
 H, V = 64, 96

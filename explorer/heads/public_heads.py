@@ -19,8 +19,8 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
-from explorer.models.head_files import IN_MODEL, require, stored_dtype
-from explorer.models.heads import HeadsConfig
+from explorer.heads.head_files import IN_MODEL, require, stored_dtype
+from explorer.heads.heads import HeadsConfig
 from explorer.records.errors import ExplorerError
 
 _KEY = re.compile(

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from explorer.models.gguf_codes import GROUP, Codes
+from explorer.weights.gguf_codes import GROUP, Codes
 
 OUTPUT_MULTIPLE = {"cpu": 16, "cuda": 8}  # what the kernels ask of the number of output features
 

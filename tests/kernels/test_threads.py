@@ -7,8 +7,8 @@ import pytest
 import torch
 from numba import types
 
-from explorer.models import threads
-from explorer.models.compiled import claim
+from explorer.kernels import threads
+from explorer.kernels.compiled import claim
 
 ITEMS = 10_000
 

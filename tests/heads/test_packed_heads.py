@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from explorer.analysis.calibration_file import heads_hash
-from explorer.models.checkpoints import load_heads, save_heads
-from explorer.models.heads import HeadsConfig, MedusaHeads
-from tests.models.test_heads import make
+from explorer.heads.checkpoints import load_heads, save_heads
+from explorer.heads.heads import HeadsConfig, MedusaHeads
+from tests.heads.test_heads import make
 
 DEFAULT = Path(__file__).parents[2] / "assets" / "heads" / "default"
 

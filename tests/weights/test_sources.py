@@ -9,9 +9,9 @@ from importlib import metadata
 
 import pytest
 
-from explorer.models import hub, sources, wheel
-from explorer.models.presets import DEFAULT
 from explorer.records.errors import ExplorerError
+from explorer.weights import hub, sources, wheel
+from explorer.weights.presets import DEFAULT
 
 CONTENT = b"GGUF" + os.urandom(3 * 2**20)
 PRESET = DEFAULT.model_copy(

@@ -17,21 +17,15 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
+from explorer.heads.head_files import read_config, read_tensors, require, stored_dtype, weights_file
+from explorer.heads.head_storage import Storage, stored
+from explorer.heads.heads import HeadsConfig, MedusaHeads
+from explorer.heads.hydra import HydraHeads, new_heads
+from explorer.heads.public_heads import from_public
 from explorer.models.base import BaseModel
-from explorer.models.folders import WEIGHTS, write_checkpoint
-from explorer.models.head_files import (
-    read_config,
-    read_tensors,
-    require,
-    stored_dtype,
-    weights_file,
-)
-from explorer.models.head_storage import Storage, stored
-from explorer.models.heads import HeadsConfig, MedusaHeads
-from explorer.models.hub import heads_folder
-from explorer.models.hydra import HydraHeads, new_heads
-from explorer.models.public_heads import from_public
 from explorer.records.errors import ExplorerError
+from explorer.weights.folders import WEIGHTS, write_checkpoint
+from explorer.weights.hub import heads_folder
 
 BORROWED = ("projection", "token_map")  # what `projection_from` gives
 

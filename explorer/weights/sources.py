@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from explorer.models import hub, wheel
-from explorer.models.presets import DEFAULT, ModelOptions, Preset
 from explorer.records.errors import ExplorerError
+from explorer.weights import hub, wheel
+from explorer.weights.presets import DEFAULT, ModelOptions, Preset
 
 Progress = Callable[[str, float | None], None]
 """Called with what is being done and how much of it is done: 0…1, or None where unknown."""

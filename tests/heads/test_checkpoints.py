@@ -8,10 +8,10 @@ import torch
 from huggingface_hub.errors import LocalEntryNotFoundError
 from safetensors.torch import save_file
 
-from explorer.models import hub
-from explorer.models.checkpoints import load_heads
+from explorer.heads.checkpoints import load_heads, save_heads
 from explorer.records.errors import ExplorerError
-from tests.models.test_heads import H, K, V, config, kinds, make
+from explorer.weights import hub
+from tests.heads.test_heads import H, K, V, config, kinds, make
 
 
 def public_tensors(num_blocks: int = 1, own: bool = True, prefix: str = "") -> dict:
@@ -49,7 +49,7 @@ def same(heads, expected) -> bool:
 def test_own_format_comes_back(tmp_path, kind, num_blocks, dtype):
     heads = make(kind, num_blocks).to(dtype)
     heads.config.accuracy = {"top1": [0.5]}
-    assert heads.save(tmp_path / "heads") == tmp_path / "heads"
+    assert save_heads(heads, tmp_path / "heads") == tmp_path / "heads"
     lm_head = heads.projection if kind == "shared" else None
     if kind == "shared" and num_blocks == 0:
         assert (tmp_path / "heads" / "model.safetensors").stat().st_size < 1000
@@ -65,7 +65,7 @@ def test_own_format_comes_back(tmp_path, kind, num_blocks, dtype):
 
 
 def test_dtype_can_be_chosen(tmp_path):
-    make("draft_vocab").save(tmp_path)
+    save_heads(make("draft_vocab"), tmp_path)
     heads = load_heads(tmp_path, dtype=torch.bfloat16)
     assert heads.projection.dtype == torch.bfloat16
     assert heads.token_map.dtype == torch.int64
@@ -131,7 +131,7 @@ def test_fewer_heads_than_stored_can_be_named_in_the_config(tmp_path):
     ],
 )
 def test_heads_of_another_base_are_refused(tmp_path, expected, message):
-    make("draft_vocab").save(tmp_path)
+    save_heads(make("draft_vocab"), tmp_path)
     with pytest.raises(ExplorerError, match=message):
         load_heads(tmp_path, base(**expected))
 
@@ -175,7 +175,7 @@ def drop(key):
     ],
 )
 def test_spoilt_own_format(tmp_path, spoil, message):
-    heads = make("own").save(tmp_path)
+    heads = save_heads(make("own"), tmp_path)
     tensors = {k: v.clone() for k, v in make("own").state_dict().items()}
     spoil(tensors)
     save_file(tensors, heads / "model.safetensors")
@@ -215,7 +215,7 @@ def test_more_heads_than_any_checkpoint_has(tmp_path, name):
     "text", ["{", "[1]", '{"kind": "own"}', '{"num_heads": "many"}', "[" * 9999]
 )
 def test_spoilt_config(tmp_path, text):
-    make("own").save(tmp_path)
+    save_heads(make("own"), tmp_path)
     (tmp_path / "config.json").write_text(text)
     with pytest.raises(ExplorerError, match=r"config\.json"):
         load_heads(tmp_path)
@@ -257,11 +257,11 @@ def test_hub_errors_are_one_sentence(monkeypatch, raised, said):
 def test_a_full_disk(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ExplorerError, match="cannot be saved"):
-        make("own").save(tmp_path / "file")
+        save_heads(make("own"), tmp_path / "file")
 
 
 def test_config_is_written_for_people(tmp_path):
-    make("draft_vocab").save(tmp_path)
+    save_heads(make("draft_vocab"), tmp_path)
     raw = json.loads((tmp_path / "config.json").read_text())
     assert raw["kind"] == "draft_vocab"
     assert raw["draft_vocab_size"] == 12

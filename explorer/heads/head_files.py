@@ -12,9 +12,9 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from explorer.models.folders import CONFIG, WEIGHTS
-from explorer.models.head_storage import restored
+from explorer.heads.head_storage import restored
 from explorer.records.errors import ExplorerError
+from explorer.weights.folders import CONFIG, WEIGHTS
 
 HEAD_FILES = (WEIGHTS, "medusa_lm_head.safetensors", "medusa_lm_head.pt")
 IN_MODEL = "medusa_head."  # how heads are named among the weights of a whole model

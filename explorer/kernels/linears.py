@@ -7,9 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from explorer.models.gguf_codes import GROUP, Codes, four_bit_codes
-from explorer.models.gguf_file import StoredTensor
-from explorer.models.int4 import Int4Linear
+from explorer.kernels.int4 import Int4Linear
+from explorer.weights.gguf_codes import GROUP, Codes, four_bit_codes
+from explorer.weights.gguf_file import StoredTensor
 
 Q4_1 = gguf.GGMLQuantizationType.Q4_1
 BLOCK_BYTES = gguf.GGML_QUANT_SIZES[Q4_1][1]  # for GROUP weights

@@ -22,8 +22,8 @@ import torch
 from numba import types
 from transformers import AttentionInterface
 
-from explorer.models.compiled import claim, flags_at, floats_at
-from explorer.models.threads import on_all_threads
+from explorer.kernels.compiled import claim, flags_at, floats_at
+from explorer.kernels.threads import on_all_threads
 
 FIXED_ORDER = "fixed_order"
 SLOT_BLOCK = 64

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from explorer.models.gguf_codes import eight_bit_codes, four_bit_codes
-from explorer.models.int4 import Int4Linear, supports
+from explorer.kernels.int4 import Int4Linear, supports
+from explorer.weights.gguf_codes import eight_bit_codes, four_bit_codes
 
 CPU = torch.device("cpu")
 FOUR_BIT = {"Q4_0": gguf.GGMLQuantizationType.Q4_0, "Q4_1": gguf.GGMLQuantizationType.Q4_1}

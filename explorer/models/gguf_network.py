@@ -1,0 +1,88 @@
+"""A network with the weights of a GGUF file, which keeps 4-bit codes that a kernel can run."""
+
+from __future__ import annotations
+
+import gguf
+import numpy as np
+import torch
+from torch import nn
+
+from explorer.kernels import int4
+from explorer.weights.gguf_file import GGUFFile
+
+# Architectures whose tensors are the network's own, one to one. llama.cpp stores the rows of
+# Llama's query and key matrices with the two rotary halves interleaved.
+ONE_TO_ONE = {"llama", "qwen2", "qwen3", "phi3"}
+INTERLEAVED = {"llama"}
+
+
+def can_fill(file: GGUFFile) -> bool:
+    """Whether `fill` can build the file's architecture."""
+    return file.architecture in ONE_TO_ONE
+
+
+def fill(network: nn.Module, file: GGUFFile, backend: str, device: torch.device) -> None:
+    """Give an empty network (weights on the meta device) the file's weights.
+
+    With the backend int4, linear layers that the file holds in 4 bits become Int4Linear.
+    Raises ExplorerError if the file lacks a weight.
+    """
+    arch = next(a for a, name in gguf.MODEL_ARCH_NAMES.items() if name == file.architecture)
+    names = gguf.get_tensor_name_map(arch, network.config.num_hidden_layers)
+    for name, module in _modules_with_weights(network):
+        stored = names.get_name(name)
+        packed = None
+        if backend == "int4" and isinstance(module, nn.Linear):
+            packed = _int4_layer(file, stored, name, module, network.config, device)
+        if packed is None:
+            _fill_dense(file, stored, name, module, network.config, device)
+        else:
+            network.set_submodule(name, packed)
+    network.tie_weights()
+
+
+def _int4_layer(
+    file: GGUFFile, stored: str | None, name: str, linear: nn.Linear, config, device: torch.device
+) -> int4.Int4Linear | None:
+    """The layer with the file's own 4-bit codes, if it has any that this device can run."""
+    codes = file.four_bit_codes(f"{stored}.weight")
+    if codes is None:
+        return None
+    order = _row_order(file, name, codes.codes.shape[0], config)
+    if order is not None:
+        codes = codes.permuted(order)
+    if not int4.supports(codes, device):
+        return None
+    bias = None if linear.bias is None else file.dense(f"{stored}.bias", linear.bias)
+    return int4.Int4Linear(codes, bias, device)
+
+
+def _fill_dense(
+    file: GGUFFile, stored: str | None, name: str, module: nn.Module, config, device: torch.device
+) -> None:
+    """Give a module its weights as plain numbers."""
+    for field, empty in list(module.named_parameters(recurse=False)):
+        dense = file.dense(f"{stored}.{field}", empty)
+        order = _row_order(file, name, dense.shape[0], config)
+        if order is not None:
+            dense = dense[torch.from_numpy(order)]
+        setattr(module, field, nn.Parameter(dense.to(device), requires_grad=False))
+
+
+def _row_order(file: GGUFFile, name: str, rows: int, config) -> np.ndarray | None:
+    """Row order that undoes the interleaving of a matrix, if it is stored interleaved."""
+    layer = name.rpartition(".")[2]
+    if file.architecture not in INTERLEAVED or layer not in ("q_proj", "k_proj"):
+        return None
+    heads = config.num_attention_heads if layer == "q_proj" else config.num_key_value_heads
+    return np.arange(rows).reshape(heads, rows // heads // 2, 2).swapaxes(1, 2).reshape(-1)
+
+
+def _modules_with_weights(network: nn.Module) -> list[tuple[str, nn.Module]]:
+    """The modules that hold parameters, by name, but for an LM head that is the embedding."""
+    tied = network.get_output_embeddings() if network.config.tie_word_embeddings else None
+    return [
+        (name, module)
+        for name, module in network.named_modules()
+        if module is not tied and any(True for _ in module.parameters(recurse=False))
+    ]

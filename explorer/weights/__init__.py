@@ -1,0 +1,1 @@
+"""Where weights come from, how they lie on disk, and the models that are known by name."""

@@ -1,0 +1,103 @@
+"""A GGUF file: its tensors as they lie on disk, as codes and as plain numbers.
+
+The file's header is read with transformers' own reader, which maps the file instead of copying
+it: opening the default model takes a fraction of a second. Matrices keep their 4-bit codes or
+are dequantised by ggml's reference code (package gguf); they are never quantised a second time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import gguf
+import numpy as np
+import torch
+from transformers.integrations.gguf.reader import GgufHeader, load_gguf_state_dict
+
+from explorer.records.errors import ExplorerError
+from explorer.weights.gguf_codes import Q4_TYPES, Q8_TYPES, Codes, eight_bit_codes, four_bit_codes
+
+
+@dataclass(frozen=True)
+class StoredTensor:
+    """One tensor as stored: data [rows, bytes a row] uint8, or the values of a float tensor."""
+
+    tensor_type: gguf.GGMLQuantizationType
+    data: np.ndarray
+    shape: tuple[int, ...]
+
+
+class GGUFFile:
+    """The tensors of a GGUF file by name. Raises ExplorerError for a file that is none."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._header = GgufHeader.from_file(str(path))
+        except Exception as error:  # a broken header breaks its reader in many ways
+            raise ExplorerError(
+                f"{path.name} is not a readable GGUF file ({error!s:.120}): download it again."
+            ) from error
+
+    @property
+    def architecture(self) -> str:
+        """llama.cpp's name of the architecture."""
+        return self._header.architecture
+
+    @cached_property
+    def tensors(self) -> dict[str, StoredTensor]:
+        """All tensors by GGUF name; their data is read when it is looked at."""
+        stored = load_gguf_state_dict(self._header)
+        return {
+            info.name: StoredTensor(
+                gguf.GGMLQuantizationType(info.ggml_type), stored[info.name].data, info.shape
+            )
+            for info in self._header.tensors
+        }
+
+    @property
+    def has_four_bit_codes(self) -> bool:
+        """Whether most of the matrices are Q4_0 or Q4_1."""
+        matrices = [tensor for tensor in self.tensors.values() if len(tensor.shape) == 2]
+        return sum(tensor.tensor_type in Q4_TYPES for tensor in matrices) > len(matrices) / 2
+
+    def four_bit_codes(self, stored: str) -> Codes | None:
+        """The codes of a matrix, if the file holds it in 4 bits."""
+        tensor = self.tensors.get(stored)
+        if tensor is None or tensor.tensor_type not in Q4_TYPES:
+            return None
+        return four_bit_codes(tensor)
+
+    def dense(self, stored: str, like: torch.Tensor) -> torch.Tensor:
+        """A weight as plain numbers, of the shape and dtype of `like`, in the file's row order.
+
+        Raises ExplorerError if the file lacks it.
+        """
+        tensor = self.tensors.get(stored)
+        if tensor is None or tensor.shape != tuple(like.shape):
+            raise ExplorerError(
+                f"{self.path.name} does not hold the weight '{stored}' in the shape that its "
+                "configuration asks for: download the file again, or choose another."
+            )
+        values = gguf.quants.dequantize(_typed(tensor), tensor.tensor_type)
+        return torch.from_numpy(values.reshape(tensor.shape).copy()).to(like.dtype)
+
+    def lm_head_codes(self) -> Codes | None:
+        """The 8-bit codes of the LM head (the embedding's, where they are tied), if it has any."""
+        tensor = self.tensors.get("output.weight", self.tensors.get("token_embd.weight"))
+        if tensor is None or tensor.tensor_type not in Q8_TYPES:
+            return None
+        return eight_bit_codes(tensor)
+
+
+def _typed(tensor: StoredTensor) -> np.ndarray:
+    """Stored bytes as gguf.quants.dequantize takes them."""
+    plain = {
+        gguf.GGMLQuantizationType.F32: np.float32,
+        gguf.GGMLQuantizationType.F16: np.float16,
+    }
+    if tensor.tensor_type in plain:
+        return tensor.data.view(plain[tensor.tensor_type]).reshape(tensor.shape)
+    return tensor.data.reshape(*tensor.shape[:-1], -1)
