@@ -8,24 +8,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from explorer.decoding.acceptance import acceptance_rule
-from explorer.decoding.draft_model import default_draft, early_exit
+from explorer.decoding.dynamic import DynamicTree
 from explorer.decoding.loop import Prefilled, StepResult, decode
 from explorer.decoding.race import interleave
-from explorer.decoding.recording import Recorder
 from explorer.decoding.registry import PLAIN, Kit, find_method
-from explorer.decoding.tree import (
-    MEASURED_TREES,
-    ROOT_ONLY,
-    DynamicTree,
-    Tree,
-    parse_tree,
-    require_fit,
-)
-from explorer.head_set import HeadSet
+from explorer.decoding.tree import ROOT_ONLY, Tree, require_fit
+from explorer.decoding.tree_names import MEASURED_TREES, parse_tree
 from explorer.looking import LooksInside
+from explorer.measuring.head_set import HeadSet
 from explorer.models.base import BaseModel
 from explorer.models.chat import Pieces
+from explorer.models.early_exit import default_draft, early_exit
 from explorer.opening import Opening, continuation, encode, opening
+from explorer.recording.recorder import Recorder
 from explorer.records.continuation import Continuation
 from explorer.records.errors import ExplorerError
 from explorer.records.events import Event, PlainRecorded, PlainStarted, collect
@@ -83,7 +78,8 @@ class Explorer(LooksInside):
         if settings.tree in MEASURED_TREES:
             return chosen.fixed_tree(context)
         tree = parse_tree(settings.tree)
-        require_fit(tree, chosen.heads.config.num_heads, chosen.heads.config.output_size)
+        if isinstance(tree, Tree):
+            require_fit(tree, chosen.heads.config.num_heads, chosen.heads.config.output_size)
         return tree
 
     def draft_model(self, layers: int = 0) -> BaseModel:

@@ -6,15 +6,15 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from explorer.analysis.calibration import CurveMeter, auto_calibration
-from explorer.decoding.draft_model import require_same_tokenizer
-from explorer.decoding.selfcheck import check_model
 from explorer.engine import Explorer
-from explorer.head_set import HeadSet
 from explorer.heads.checkpoints import load_heads
+from explorer.measuring.calibration import CurveMeter, auto_calibration
+from explorer.measuring.head_set import HeadSet
+from explorer.measuring.selfcheck import check_model
 from explorer.models.adapters import adapter_folder, serve_adapter
 from explorer.models.base import BaseModel
 from explorer.models.draft import load_draft
+from explorer.models.early_exit import require_same_tokenizer
 from explorer.models.loader import load_model
 from explorer.records.errors import ExplorerError
 from explorer.weights.folders import CONFIG

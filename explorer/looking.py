@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 
-from explorer.analysis.attention_records import answer, weights_of_step
+from explorer.measuring.attention_records import answer, weights_of_step
 from explorer.models.base import BaseModel
 from explorer.records.attention import AttentionHead, AttentionQuestion
 from explorer.records.schema import Trace

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+pytest_plugins = ["tests.trace_records"]
+
 
 @pytest.fixture(scope="session")
 def lab():

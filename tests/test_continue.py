@@ -10,7 +10,7 @@ from explorer.records.errors import ExplorerError
 from explorer.records.events import collect
 from explorer.records.files import dump_trace, parse_trace
 from explorer.records.settings import DecodeSettings
-from tests.analysis.tiny_model import tiny_explorer
+from tests.tiny_lab import tiny_explorer
 
 METHODS = ["plain", "medusa", "draft-model", "lookahead", "prompt-lookup"]
 

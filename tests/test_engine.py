@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.decoding.dynamic import TRUST
-from explorer.decoding.tree import ROOT_ONLY, DynamicTree, Prices, chain
-from explorer.head_set import HeadSet
+from explorer.decoding.dynamic import TRUST, DynamicTree, Prices
+from explorer.decoding.tree import ROOT_ONLY, chain
+from explorer.measuring.head_set import HeadSet
 from explorer.records.errors import ExplorerError
 from explorer.records.settings import decode_settings
-from tests.analysis.tiny_model import tiny_explorer
+from tests.tiny_lab import tiny_explorer
 
 AUTO = {
     length: DynamicTree(2, Prices((0.0, price, price))) for length, price in ((100, 1), (900, 2))

@@ -10,7 +10,7 @@ import pytest
 
 import explorer
 from explorer.records.errors import ExplorerError
-from tests.analysis.tiny_model import tiny_explorer
+from tests.tiny_lab import tiny_explorer
 
 EXAMPLE = Path(explorer.__file__).parents[1] / "docs" / "example.ipynb"
 MOST_BYTES = 400_000

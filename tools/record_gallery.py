@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import explorer  # noqa: E402
-from explorer.analysis.attention_records import question_of  # noqa: E402
+from explorer.measuring.attention_records import question_of  # noqa: E402
 from explorer.records.attention import AttentionHead  # noqa: E402
 from explorer.records.events import TraceBuilder  # noqa: E402
 from explorer.records.files import read_trace, write_trace  # noqa: E402

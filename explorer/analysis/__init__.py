@@ -1,1 +1,1 @@
-"""What a run means: formulas, measured speed, cost, the best tree, and the losslessness audit."""
+"""Pure functions of trace records: formulas, speed, joint counts, replays, the choice of a tree."""

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from explorer.analysis.calibration_file import Calibration
+from explorer.analysis.calibration import Calibration
 from explorer.analysis.joint_counts import RankedText, steps_through
 from explorer.analysis.tree_choice import Costs
-from explorer.decoding.dynamic import by_likelihood, kept
-from explorer.decoding.tree import DynamicTree, RankPath, nearest_length
+from explorer.decoding.dynamic import DynamicTree, by_likelihood, kept, nearest_length
+from explorer.decoding.tree import RankPath
 
 
 @dataclass(frozen=True)

@@ -1,246 +1,144 @@
-"""Measuring a calibration: thoroughly on prompts, or within seconds at the first start."""
+"""What is known about this machine and these heads: cost curve, accuracies, and the best tree.
+
+A calibration belongs to one model, one set of heads, one backend and one machine, and is used by
+`auto` trees. measuring/calibration.py measures one, analysis/tree_choice.py chooses its tree, and
+measuring/calibration_file.py keeps it.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import statistics
-import time
-from collections.abc import Sequence
-from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING
+import hashlib
+import re
+from typing import Annotated, Literal
 
-import numpy as np
-import torch
+from pydantic import BaseModel as Schema
+from pydantic import ConfigDict, Field
 
-from explorer.analysis.auto_replay import replay_auto
-from explorer.analysis.calibration_file import (
-    Basis,
-    Calibration,
-    Key,
-    key_of,
-    load_calibration,
-    save_calibration,
-)
-from explorer.analysis.cost_curve import WIDTHS, CostCurve, measure_cost_curve
-from explorer.analysis.decoded import Decoded, Progress, decode_texts
-from explorer.analysis.joint_counts import (
-    GrowingReplay,
-    JointCounts,
-    RankedText,
-    count_paths,
-    rows_near,
-    visited_rows,
-)
-from explorer.analysis.rank_table import load_rank_table
-from explorer.analysis.tree_choice import Costs, choose, with_context_trees
-from explorer.analysis.tree_search import greedy_order, product_success
-from explorer.heads.hydra import HydraHeads
-from explorer.records.errors import ExplorerError
-from explorer.records.schema import TOP_HEADS
-from explorer.records.settings import decode_settings
+from explorer.analysis.cost_curve import CostCurve, mean_cost
+from explorer.analysis.prices import node_prices
+from explorer.decoding.dynamic import DynamicTree
+from explorer.decoding.tree import MAX_NODES, Tree, make_tree
 
-if TYPE_CHECKING:
-    from explorer import Explorer
-    from explorer.heads.heads import MedusaHeads
-    from explorer.models.base import BaseModel
-
-CONTEXTS = (128, 512)  # tokens
-QUICK_CURVES = {128: (2, 3, 4, 6, 8, 12, 16, 32, 64), 640: (2, 4, 8, 16)}  # context: widths
-QUICK_ROUNDS = 5
-QUICK_REST_MS = 0.5  # draft, accept and commit, until a run has measured them
-SEARCH_ROUNDS = 3
-LEAST_POSITIONS = 1000  # near a context length: with fewer, all texts speak for it
-MOST_NODES = 127  # of a tree; the widest measured pass is one row more
-GUESSED_FIRST = (0.5, 0.34, 0.26, 0.2, 0.16)  # top-1 of heads 1, 2, … that nobody has measured
-GUESSED_DECAY = 0.35  # from one rank to the next
+# Where the accuracies come from: texts decoded for it, a table that ships with the heads, or, for
+# heads that nobody has measured, a guess.
+Basis = Literal["prompts", "rank table", "guess"]
 
 
-def calibrate(
-    explorer: Explorer,
-    prompts: Sequence[dict[str, str]],
-    method: str = "medusa",
-    max_new_tokens: int = 128,
-    contexts: Sequence[int] = CONTEXTS,
-    rounds: int = 5,
-    progress: Progress | None = None,
-    save: bool = True,
-    decoded: Decoded | None = None,
-) -> Calibration:
-    """Measure everything: accuracies and step times on `prompts`, C(n) at two context lengths.
+class Key(Schema):
+    """What a calibration is valid for."""
 
-    `prompts` are records with "prompt", texts that the heads were not trained on; `decoded` is
-    what `decode_texts` made of them, where that was done before. Saved for this machine unless
-    `save` is False. Raises ExplorerError without heads or usable prompts.
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: str
+    heads: str  # hash
+    backend: str
+    device: str
+
+    @property
+    def file_name(self) -> str:
+        """A file name that differs wherever the key does."""
+        digest = hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:12]
+        slug = re.sub(r"[^A-Za-z0-9.]+", "-", f"{self.backend}-{self.device}")[:80].strip("-")
+        return f"{slug}-{digest}.json"
+
+
+class ContextTree(Schema):
+    """The best tree at one context length; without nodes where no tree pays there."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    context_length: int = Field(ge=0)
+    tree: list[Annotated[list[int], Field(min_length=1)]] = Field(max_length=MAX_NODES)
+    expected_tokens_per_step: float
+    expected_speedup: float
+
+
+class Calibration(Schema):
+    """Costs, accuracies and the best tree. Every time is in milliseconds.
+
+    `head_accuracy[k][r]`: how often rank r of head k+1 is right. `cost_curve`: C(n) at each
+    context length. `tree`: rank paths of the best tree. `expected_tokens_per_step` replays the
+    texts with that tree; `joint_tokens_per_step` is 1 + Σ joint path counts and
+    `product_tokens_per_step` the paper's product of accuracies, shown beside it. `auto_…`: what
+    `auto` is expected to reach instead, where texts were decoded that tell
+    (analysis/auto_replay.py).
     """
-    model, heads = explorer.model, require_heads(explorer, method)
-    tell = progress or (lambda text, share: None)
-    if decoded is None:
-        settings = decode_settings(method=method, max_new_tokens=max_new_tokens)
-        decoded = decode_texts(explorer, prompts, settings, tell)
-    curves = []
-    for number, context in enumerate(_fitting(contexts, model)):
-        tell(f"cost curve, {context} tokens of context", 0.7 + 0.3 * number / len(contexts))
-        curves.append(measure_cost_curve(model, WIDTHS, context, rounds))
-    costs = Costs(
-        curves=curves,
-        heads_ms=time_heads(model, heads)
-        if heads.sees_path  # in the steps it depends on the depth of the tree
-        else decoded.heads_ms,
-        rest_ms=decoded.rest_ms,
-        by_depth=heads.config.num_heads if heads.sees_path else 0,
-    )
-    calibration = _by_texts(key_of(model, heads), costs, decoded.texts, "prompts")
-    if not heads.sees_path:
-        calibration = _with_auto(calibration, costs, decoded.texts)
-    if save:
-        save_calibration(calibration)
-    return calibration
 
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-class CurveMeter:
-    """Measures the cost curves of a machine quickly, and once for all heads that need them."""
+    format_version: Literal[3] = 3
+    created: str
+    key: Key
+    basis: Basis
+    positions: int = Field(ge=0, description="text positions that the accuracies rest on")
+    cost_curve: list[CostCurve] = Field(min_length=1)
+    heads_ms: float = Field(ge=0, description="one forward pass of all heads")
+    by_depth: bool = Field(False, description="heads draft one after the other, as deep as needed")
+    rest_ms: float = Field(ge=0, description="draft, accept and commit of a step")
+    head_accuracy: list[list[float]]
+    tree: list[Annotated[list[int], Field(min_length=1)]] = Field(max_length=MAX_NODES)
+    expected_tokens_per_step: float
+    joint_tokens_per_step: float
+    product_tokens_per_step: float
+    expected_speedup: float
+    by_context: list[ContextTree] = Field(default_factory=list)
+    auto_tokens_per_step: float | None = None
+    auto_nodes: float | None = None
+    auto_promised: float | None = None
+    auto_speedup: float | None = None
 
-    def __init__(self, model: BaseModel, progress: Progress | None = None) -> None:
-        self.model, self.progress = model, progress
+    @property
+    def candidate_tree(self) -> Tree:
+        """The tree that is best on the average of the measured context lengths."""
+        return make_tree(self.tree, "fixed")
 
-    @cached_property
-    def curves(self) -> list[CostCurve]:
-        """C(n) at every context of QUICK_CURVES that the model can read."""
-        if self.progress:
-            self.progress("Measuring what a verify pass costs on this machine", None)
-        widths = {_fitting([context], self.model)[0]: w for context, w in QUICK_CURVES.items()}
-        return [
-            measure_cost_curve(self.model, rows, context, QUICK_ROUNDS)
-            for context, rows in widths.items()
-        ]
+    @property
+    def fixed_trees(self) -> dict[int, Tree]:
+        """The best fixed tree at each context length that was measured."""
+        return {c.context_length: make_tree(c.tree, "fixed") for c in self.by_context}
 
+    @property
+    def auto_trees(self) -> dict[int, DynamicTree]:
+        """At each measured context length, the tree whose nodes have to pay in every step."""
+        curves = {curve.context_length: curve for curve in self.cost_curve}
+        head_ms = self.heads_ms / len(self.head_accuracy) if self.by_depth else 0.0
+        trees = {}
+        for best in self.by_context:
+            curve = curves[best.context_length]
+            prices = node_prices(curve, best.expected_speedup, head_ms)
+            trees[best.context_length] = DynamicTree(len(prices.rows) - 1, prices)
+        return trees
 
-def auto_calibration(
-    model: BaseModel, heads: MedusaHeads, heads_folder: str | Path | None, meter: CurveMeter
-) -> Calibration:
-    """The calibration of this machine: a saved one, or one made within seconds and saved.
+    @property
+    def pays(self) -> bool:
+        """Whether the best tree is expected to beat plain decoding."""
+        return self.expected_speedup > 1
 
-    The quick one measures C(n) and the heads' time here and takes the accuracies from the rank
-    table in `heads_folder`; heads without a table get guessed accuracies, and the calibration says
-    so in `basis`. Failing to save it is no failure.
-    """
-    key = key_of(model, heads)
-    saved = load_calibration(key, [Path(heads_folder)] if heads_folder else [])
-    if saved is not None:
-        return saved
-    costs = Costs(
-        curves=meter.curves,
-        heads_ms=time_heads(model, heads),
-        rest_ms=QUICK_REST_MS,
-        by_depth=heads.config.num_heads if heads.sees_path else 0,
-    )
-    table, count = load_rank_table(heads_folder) if heads_folder else None, heads.config.num_heads
-    fits = table is not None and (table.heads, table.num_heads) == (key.heads, count)
-    if fits and any(table.texts):
-        calibration = _by_texts(key, costs, table.ranked(), "rank table")
-    else:
-        calibration = _by_guess(key, costs, count)
-    with contextlib.suppress(ExplorerError):  # then it is measured again next time
-        save_calibration(calibration)
-    return calibration
-
-
-def _by_texts(key: Key, costs: Costs, texts: Sequence[RankedText], basis: Basis) -> Calibration:
-    """The best tree by what the heads got right in texts, and at each context by those so long."""
-    contexts = [curve.context_length for curve in costs.curves]
-
-    def search(costs: Costs, context: int | None) -> Calibration:
-        rows = [text.rows for text in texts]
-        if context is not None:
-            near = rows_near(texts, context, contexts)
-            rows = near if sum(map(len, near)) >= LEAST_POSITIONS else rows
-        return _by_rows(key, costs, rows, basis)
-
-    return with_context_trees(costs, search)
-
-
-def _with_auto(calibration: Calibration, costs: Costs, texts: Sequence[RankedText]) -> Calibration:
-    """The same, with what `auto` is expected to make of the texts."""
-    found = replay_auto(calibration, costs, texts)
-    told = {f"auto_{name}": float(value) for name, value in vars(found).items()} if found else {}
-    return calibration.model_copy(update=told)
-
-
-def _by_rows(key: Key, costs: Costs, texts: list[np.ndarray], basis: Basis) -> Calibration:
-    """The best tree by the rank rows of texts, each [positions, heads].
-
-    A tree's steps do not start at all positions alike, but behind what the last one accepted. So
-    the search is repeated on the positions that the tree found so far would visit, and the best
-    of the trees that came up is kept.
-    """
-    joint = count_paths(texts, TOP_HEADS)
-
-    def search(counts: JointCounts) -> Calibration:
-        order = greedy_order(counts.success, MOST_NODES, len(joint.accuracy), TOP_HEADS)
-        return choose(
-            key,
-            order,
-            costs,
-            joint.accuracy,
-            basis=basis,
-            positions=joint.positions,
-            tokens_per_step=GrowingReplay(texts, [s.path for s in order]).tokens_per_step,
+    @property
+    def sentence(self) -> str:
+        """The outcome in words, with its numbers; all of them are expectations."""
+        nodes = len(self.tree)
+        facts = (
+            f"{nodes} node{'s' if nodes > 1 else ''}, {self.expected_tokens_per_step:.2f} tokens "
+            f"per step at {mean_cost(self.cost_curve)(nodes + 1):.2f} times a one-row pass"
+        )
+        basis = ", from guessed accuracies" if self.basis == "guess" else ""
+        if self.pays:
+            return (
+                f"Speculation should pay here: {self.expected_speedup:.2f}× plain decoding is "
+                f"expected of the best fixed tree ({facts}{basis}){self._auto}."
+            )
+        return (
+            "Speculation with a fixed tree does not pay here: even the best is expected to run at "
+            f"{self.expected_speedup:.2f}× plain decoding ({facts}{basis}){self._auto}. Auto "
+            "drafts only where the heads are sure enough."
         )
 
-    found = [search(joint)]
-    for _ in range(SEARCH_ROUNDS):
-        tree = found[-1].candidate_tree.paths
-        found.append(search(count_paths(visited_rows(texts, tree), TOP_HEADS)))
-    best = max(found, key=lambda calibration: calibration.expected_speedup)
-    joint_tokens = joint.tokens_per_step(best.candidate_tree.paths)
-    return best.model_copy(update={"joint_tokens_per_step": joint_tokens})
-
-
-def _by_guess(key: Key, costs: Costs, heads: int) -> Calibration:
-    accuracy = guessed_accuracy(heads)
-    order = greedy_order(product_success(accuracy), MOST_NODES, heads, len(accuracy[0]))
-    return with_context_trees(
-        costs, lambda costs, context: choose(key, order, costs, accuracy, basis="guess")
-    )
-
-
-def guessed_accuracy(num_heads: int) -> list[list[float]]:
-    """Accuracies [heads][rank] to start from where nobody has measured any."""
-    first = [*GUESSED_FIRST, *[GUESSED_FIRST[-1]] * num_heads][:num_heads]
-    return [[top * GUESSED_DECAY**rank for rank in range(10)] for top in first]
-
-
-def time_heads(
-    model: BaseModel, heads: MedusaHeads, repeats: int = 15, sequences: int = 1
-) -> float:
-    """Median milliseconds of drafting a chain as deep as there are heads for each sequence."""
-    like = heads.block_weight
-    hidden = torch.zeros(sequences, heads.config.hidden_size, dtype=like.dtype, device=like.device)
-    times = []
-    for _ in range(repeats + 2):
-        model.synchronise()
-        start = time.perf_counter()
-        if isinstance(heads, HydraHeads):
-            for depth in range(1, heads.config.num_heads + 1):
-                heads.propose_next(
-                    hidden, torch.zeros(sequences, depth, dtype=torch.long), TOP_HEADS
-                )
-        else:
-            heads.propose(hidden, TOP_HEADS)
-        model.synchronise()
-        times.append((time.perf_counter() - start) * 1000)
-    return statistics.median(times[2:])  # the first ones allocate
-
-
-def require_heads(explorer: Explorer, method: str) -> MedusaHeads:
-    """The heads that a method drafts with. Raises ExplorerError where none are loaded."""
-    if method not in explorer.heads:
-        raise ExplorerError(f"Calibrating needs {method.title()} heads: load some with --heads.")
-    return explorer.heads[method].heads
-
-
-def _fitting(contexts: Sequence[int], model: BaseModel) -> list[int]:
-    """The context lengths that leave room for the widest pass; at least one."""
-    most = max(0, model.context_length - WIDTHS[-1])
-    return sorted({min(context, most) for context in contexts})
+    @property
+    def _auto(self) -> str:
+        if self.auto_speedup is None:
+            return ""
+        return (
+            f"; of auto {self.auto_speedup:.2f}× ({self.auto_nodes:.1f} nodes on average, "
+            f"{self.auto_tokens_per_step:.2f} tokens per step)"
+        )

@@ -1,30 +1,16 @@
-"""C(n): what a verify pass over n rows costs, in one-row passes, on this machine.
+"""C(n): what a verify pass over n rows costs, in one-row passes.
 
-Speculation pays where C(n) stays near 1. It depends on the backend, the device and the length of
-the context, so it is measured: LM head included, every width interleaved with one-row passes so
-that a machine whose speed drifts, or that is busy with something else, hurts all widths alike.
+measuring/cost_curve.py measures it.
 """
 
 from __future__ import annotations
 
-import statistics
-import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
-import torch
 from pydantic import BaseModel as Schema
 from pydantic import ConfigDict, Field, model_validator
-
-from explorer.decoding.cache import KVCache
-from explorer.decoding.loop import prefill
-
-if TYPE_CHECKING:
-    from explorer.models.base import BaseModel
-
-WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
-BRANCHING = 3  # of the tree that is timed
 
 
 class CostCurve(Schema):
@@ -69,98 +55,3 @@ class CostCurve(Schema):
 def mean_cost(curves: Sequence[CostCurve]) -> Callable[[int], float]:
     """C(n), averaged over the context lengths it was measured at."""
     return lambda n: sum(curve.at(n) for curve in curves) / len(curves)
-
-
-@torch.inference_mode()
-def measure_cost_curve(
-    model: BaseModel,
-    widths: Sequence[int] = WIDTHS,
-    context_length: int = 128,
-    rounds: int = 5,
-) -> CostCurve:
-    """Time passes of all `widths` behind a context of `context_length` tokens.
-
-    Works on a cache of its own and leaves the model as it was.
-    """
-    cache = filled_cache(model, context_length)
-    times = InterleavedTimes(widths)
-    passes = {n: tree_rows(n) for n in times.widths}
-
-    def time_pass(n: int) -> float:
-        return _time_pass(model, cache, *passes[n])
-
-    for n in times.widths:  # warm up: compile, allocate, fill the caches of the CPU
-        time_pass(n)
-    for _ in range(rounds):
-        times.take_round(time_pass)
-    return times.curve(context_length)
-
-
-class InterleavedTimes:
-    """Times of passes of several widths, each wide one between two one-row passes."""
-
-    def __init__(self, widths: Sequence[int]) -> None:
-        self.widths = sorted({1, *widths})
-        self.rounds = 0
-        self._times: dict[int, list[float]] = {n: [] for n in self.widths}
-        self._ratios: dict[int, list[float]] = {n: [] for n in self.widths}
-
-    def take_round(self, time_pass: Callable[[int], float]) -> None:
-        """Time every width once more; `time_pass(n)` gives the milliseconds of one pass."""
-        self.rounds += 1
-        before = time_pass(1)
-        self._times[1].append(before)
-        self._ratios[1].append(1.0)
-        for n in self.widths[1:]:
-            wide = time_pass(n)
-            after = time_pass(1)
-            self._times[n].append(wide)
-            self._times[1].append(after)
-            self._ratios[n].append(2 * wide / (before + after))
-            before = after
-
-    def curve(self, context_length: int) -> CostCurve:
-        """The medians over the rounds taken so far, at least one."""
-        return CostCurve(
-            context_length=context_length,
-            rounds=self.rounds,
-            one_row_ms=statistics.median(self._times[1]),
-            rows=self.widths,
-            milliseconds=[statistics.median(self._times[n]) for n in self.widths],
-            ratios=[statistics.median(self._ratios[n]) for n in self.widths],
-        )
-
-
-@torch.inference_mode()
-def filled_cache(model: BaseModel, length: int) -> KVCache:
-    """A cache with `length` committed rows of arbitrary text."""
-    cache = KVCache.of(model)
-    if length:
-        tokens = torch.arange(length) * 7 % model.vocab_size
-        prefill(model, tokens.tolist(), cache)
-    return cache
-
-
-def tree_rows(n: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Depths [n] and mask [n, n] of a tree of n rows in which every node has three children."""
-    depths = torch.zeros(n, dtype=torch.long)
-    visible = torch.eye(n, dtype=torch.bool)
-    for row in range(1, n):
-        parent = (row - 1) // BRANCHING
-        depths[row] = depths[parent] + 1
-        visible[row] |= visible[parent]
-    return depths, visible
-
-
-def _time_pass(
-    model: BaseModel, cache: KVCache, depths: torch.Tensor, visible: torch.Tensor
-) -> float:
-    """Milliseconds of one verify pass, LM head included. The cache ends as it began."""
-    tokens = torch.arange(len(depths)) % model.vocab_size
-    model.synchronise()
-    start = time.perf_counter()
-    model.logits(model.forward(tokens, depths, visible, cache))
-    model.synchronise()
-    elapsed = (time.perf_counter() - start) * 1000
-    cache.commit([])
-    return elapsed

@@ -9,7 +9,7 @@ of each node in each step.
 from __future__ import annotations
 
 from explorer.analysis.cost_curve import CostCurve
-from explorer.decoding.tree import Prices
+from explorer.decoding.dynamic import Prices
 
 MOST_NODES = 64
 

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Literal
 
 import numpy as np
@@ -13,10 +14,9 @@ from pydantic import BaseModel as Schema
 from pydantic import ConfigDict
 from scipy.stats import t as student_t
 
-from explorer.analysis.audit import first_difference
 from explorer.analysis.joint_counts import rank_rows
-from explorer.analysis.overhead import Shares
 from explorer.analysis.predictions import Shape, StepFacts, step_facts
+from explorer.analysis.shares import Shares
 from explorer.analysis.speedup import (
     DepthAcceptance,
     Samples,
@@ -34,7 +34,7 @@ class Difference(Schema):
     """Where a method's tokens first differ from plain's; a text that has ended has no token there.
 
     `position` counts the new tokens from 0. `verdict` and `explanation` are the audit's, where it
-    looked at this difference (analysis/audit.py).
+    looked at this difference (measuring/audit.py).
     """
 
     model_config = ConfigDict(frozen=True)
@@ -231,3 +231,11 @@ def geometric_spread(values: Iterable[float | None]) -> float | None:
 def _mean(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
+
+
+def first_difference(a: Sequence[int], b: Sequence[int]) -> int | None:
+    """Index of the first element that differs, or that only one has; None for equal sequences."""
+    for index, (x, y) in enumerate(zip_longest(a, b)):
+        if x != y:
+            return index
+    return None

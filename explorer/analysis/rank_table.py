@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import torch
 from pydantic import BaseModel as Schema
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
-from explorer.analysis.calibration_file import heads_hash
 from explorer.analysis.joint_counts import MISS, JointCounts, RankedText, count_paths
+from explorer.heads.fingerprint import heads_hash
 from explorer.records.errors import ExplorerError
 from explorer.records.schema import MAX_HEADS, TOP_HEADS
 
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 FILE_NAME = "rank_table.json.gz"
 MAX_BYTES = 64 << 20  # unpacked
 LETTERS = "abcdefghijklmnop"
-BLOCK = 256  # positions whose head predictions are held in memory at once
 
 
 class RankTable(Schema):
@@ -128,25 +126,3 @@ def rank_table_of(heads: MedusaHeads, texts: Iterable[RankedText], source: str) 
         width=min(TOP_HEADS, heads.config.output_size),
         source=source,
     )
-
-
-@torch.inference_mode()
-def rank_rows_of_states(
-    heads: MedusaHeads, hidden: torch.Tensor, reply: torch.Tensor
-) -> np.ndarray:
-    """Rank rows [positions, heads] of a finished reply, int64 [R], many positions at a time.
-
-    hidden [R, H]: from row i the LM head predicts token i of the reply. The same rows as decoding
-    the reply would record, up to where a head's target would lie past its end.
-    """
-    num_heads, device = heads.config.num_heads, heads.block_weight.device
-    stop = len(reply) - num_heads
-    parts = []
-    for start in range(0, stop, BLOCK):
-        end = min(start + BLOCK, stop)
-        ahead = reply[start:].unfold(0, num_heads + 1, 1)[: end - start]  # [m, K + 1]
-        path, targets = ahead[:, :-1], ahead[:, 1:]
-        ids = heads.propose(hidden[start:end].to(device), TOP_HEADS, path.to(device))[0].cpu()
-        hit = ids == targets[..., None]  # [m, K, top]
-        parts.append(torch.where(hit.any(-1), hit.int().argmax(-1), MISS).numpy())
-    return np.concatenate(parts).astype(np.int16) if parts else np.empty((0, num_heads), np.int16)

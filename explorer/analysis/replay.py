@@ -30,15 +30,9 @@ from explorer.analysis.joint_counts import (
     visited_rows,
 )
 from explorer.analysis.tree_search import greedy_order
-from explorer.decoding.dynamic import likeliest_paths
-from explorer.decoding.tree import (
-    MAX_NODES,
-    MEASURED_TREES,
-    DynamicTree,
-    RankPath,
-    parse_tree,
-    require_fit,
-)
+from explorer.decoding.dynamic import DynamicTree, likeliest_paths
+from explorer.decoding.tree import MAX_NODES, RankPath, require_fit
+from explorer.decoding.tree_names import MEASURED_TREES, parse_tree
 from explorer.records.errors import ExplorerError
 from explorer.records.schema import TOP_HEADS, Trace
 
@@ -159,8 +153,8 @@ def _trees(
             "for the best fixed tree, or dynamic:8."
         )
     tree = parse_tree(name)
-    require_fit(tree, heads, TOP_HEADS)
     if not isinstance(tree, DynamicTree):
+        require_fit(tree, heads, TOP_HEADS)
         paths = set(tree.paths)
         return len(paths), lambda text: lambda at: paths
     if sees_path:

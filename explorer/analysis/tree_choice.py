@@ -7,7 +7,7 @@ import datetime
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from explorer.analysis.calibration_file import Basis, Calibration, ContextTree, Key
+from explorer.analysis.calibration import Basis, Calibration, ContextTree, Key
 from explorer.analysis.cost_curve import CostCurve, mean_cost
 from explorer.analysis.formulas import tree_tokens_per_step
 from explorer.analysis.tree_search import ScoredPath, TreeChoice, best_tree

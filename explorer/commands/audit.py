@@ -34,7 +34,7 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Decode every prompt twice and explain each difference."""
     prompts, settings = read_prompts(args.prompts, args.limit), settings_from(args)
     explorer = load_explorer(args, console)
-    from explorer.analysis.audit import audit
+    from explorer.measuring.audit import audit
 
     with console.share("audit") as progress:
         report = audit(

@@ -49,7 +49,7 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     if not methods:
         raise ExplorerError("--methods names no method: write for example plain,medusa.")
     explorer = load_explorer(args, console)
-    from explorer.analysis.bench import bench
+    from explorer.measuring.bench import bench
 
     with console.share("bench") as progress:
         report = bench(

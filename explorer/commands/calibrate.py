@@ -31,9 +31,9 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     prompts = read_prompts(args.prompts or str(BUILT_IN), args.limit)
     settings = settings_from(args)
     explorer = load_explorer(args, console)
-    from explorer.analysis.batch import measure_batches
-    from explorer.analysis.calibration import calibrate
-    from explorer.analysis.decoded import decode_texts
+    from explorer.measuring.batch import measure_batches
+    from explorer.measuring.calibration import calibrate
+    from explorer.measuring.decoded import decode_texts
 
     with console.share("calibrate") as progress:
         decoded = decode_texts(explorer, prompts, settings, progress)

@@ -44,7 +44,7 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     prompts, settings = read_prompts(args.prompts, args.limit), settings_from(args)
     rules, temperatures = _names(args.rules), [_temperature(t) for t in _names(args.temperatures)]
     explorer = load_explorer(args, console)
-    from explorer.analysis.perplexity import measure_perplexity
+    from explorer.measuring.perplexity import measure_perplexity
 
     with console.share("perplexity") as progress:
         report = measure_perplexity(

@@ -14,8 +14,10 @@ none.
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate, islice, takewhile
 from typing import TypeVar
 
@@ -23,7 +25,7 @@ import torch
 
 from explorer.decoding.loop import Context, Draft, Stopwatch
 from explorer.decoding.medusa import TOP, filled
-from explorer.decoding.tree import DynamicTree, Prices, RankPath, Tree
+from explorer.decoding.tree import RankPath, Tree
 from explorer.heads.heads import MedusaHeads
 from explorer.heads.hydra import HydraHeads
 
@@ -31,6 +33,52 @@ BEAM = 8  # nodes of a depth that Hydra heads go on from
 TRUST = 0.85  # of what heads promise comes true on text unlike their training's (docs/heads.md)
 CHILD = 0.5  # of its parent's chance is what a node's likeliest child has, about
 Node = TypeVar("Node")
+
+
+@dataclass(frozen=True)
+class Prices:
+    """What nodes cost, in tokens that would be written in the same time.
+
+    rows[k]  verifying k nodes beside the root instead of the root alone; rows[0] is 0
+    depth    asking one head more, where heads draft one after the other
+    """
+
+    rows: tuple[float, ...]
+    depth: float = 0.0
+
+    @cached_property
+    def least(self) -> tuple[float, ...]:
+        """least[k]: behind k nodes, the least that further ones cost each, however many."""
+        count = len(self.rows)
+        return tuple(
+            min((self.rows[b] - self.rows[k]) / (b - k) for b in range(k + 1, count))
+            for k in range(count - 1)
+        )
+
+
+@dataclass(frozen=True)
+class DynamicTree:
+    """No fixed shape: every step takes nodes by what the heads say there (decoding/dynamic.py).
+
+    The `nodes` likeliest ones; with `prices` only as many of them as are worth their price.
+    """
+
+    nodes: int
+    prices: Prices | None = None
+
+    @property
+    def name(self) -> str:
+        """How it is written."""
+        return "auto" if self.prices else f"dynamic:{self.nodes}"
+
+    def price(self, nodes: int) -> float | None:
+        """What so many nodes cost together, in tokens; None where they have no price."""
+        return self.prices.rows[nodes] if self.prices else None
+
+
+def nearest_length(lengths: Iterable[int], context_length: int) -> int:
+    """Of context lengths that trees were made for, the nearest, in proportion."""
+    return min(lengths, key=lambda length: abs(math.log((length + 1) / (context_length + 1))))
 
 
 class DynamicMedusaDrafter:

@@ -14,8 +14,9 @@ from explorer.records.errors import ExplorerError
 from explorer.records.settings import DecodeSettings
 
 if TYPE_CHECKING:
+    from explorer.decoding.dynamic import DynamicTree
     from explorer.decoding.loop import Drafter
-    from explorer.decoding.tree import DynamicTree, Tree
+    from explorer.decoding.tree import Tree
     from explorer.heads.heads import MedusaHeads
     from explorer.models.base import BaseModel
 
@@ -85,7 +86,7 @@ def _plain(kit: Kit, settings: DecodeSettings) -> Drafter:
 
 
 def _medusa(kit: Kit, settings: DecodeSettings) -> Drafter:
-    from explorer.decoding.tree import DynamicTree
+    from explorer.decoding.dynamic import DynamicTree
 
     if settings.candidates == "drawn":
         from explorer.decoding.drawn import DrawnMedusaDrafter
@@ -105,7 +106,7 @@ def _medusa(kit: Kit, settings: DecodeSettings) -> Drafter:
 
 
 def _hydra(kit: Kit, settings: DecodeSettings) -> Drafter:
-    from explorer.decoding.tree import DynamicTree
+    from explorer.decoding.dynamic import DynamicTree
 
     if isinstance(kit.tree, DynamicTree):
         from explorer.decoding.dynamic import DynamicHydraDrafter
@@ -117,7 +118,8 @@ def _hydra(kit: Kit, settings: DecodeSettings) -> Drafter:
 
 
 def _draft_model(kit: Kit, settings: DecodeSettings) -> Drafter:
-    from explorer.decoding.draft_model import DraftModelDrafter, require_same_tokenizer
+    from explorer.decoding.draft_model import DraftModelDrafter
+    from explorer.models.early_exit import require_same_tokenizer
 
     draft = kit.draft_model(settings.draft_layers)
     require_same_tokenizer(kit.model, draft)
@@ -247,24 +249,3 @@ def race_methods(names: Iterable[str]) -> list[str]:
             "name for example plain,medusa."
         )
     return [PLAIN, *rivals]
-
-
-def markdown_table() -> str:
-    """The methods with their parameters, as the README shows them."""
-    lines = [
-        "| method | what it does | parameters | lossless | memory beside the base model |",
-        "| --- | --- | --- | --- | --- |",
-    ]
-    for method in METHODS.values():
-        told = [f"`--{name.replace('_', '-')}` {_range(name)}" for name in method.parameters]
-        lossless = "yes" if method.lossless else "no"
-        lines.append(
-            f"| `{method.name}` | {method.explanation} | {', '.join(told) or '–'} | {lossless} | "
-            f"{method.memory} |"
-        )
-    return "\n".join(lines)
-
-
-def _range(name: str) -> str:
-    given = parameter(name)
-    return "/".join(given.choices) or f"{given.least}–{given.most}"

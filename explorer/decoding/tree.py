@@ -8,18 +8,15 @@ under different parents. Row 0 is the root; row i ≥ 1 is the i-th rank path, p
 from __future__ import annotations
 
 import itertools
-import json
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import torch
 
 from explorer.records.errors import ExplorerError
 
 MAX_NODES = 512
-MEASURED_TREES = ("auto", "fixed")  # names whose trees a calibration knows, and nobody else
 RankPath = tuple[int, ...]
 
 
@@ -82,52 +79,6 @@ class Tree:
 ROOT_ONLY = Tree((), "root")
 
 
-@dataclass(frozen=True)
-class Prices:
-    """What nodes cost, in tokens that would be written in the same time.
-
-    rows[k]  verifying k nodes beside the root instead of the root alone; rows[0] is 0
-    depth    asking one head more, where heads draft one after the other
-    """
-
-    rows: tuple[float, ...]
-    depth: float = 0.0
-
-    @cached_property
-    def least(self) -> tuple[float, ...]:
-        """least[k]: behind k nodes, the least that further ones cost each, however many."""
-        count = len(self.rows)
-        return tuple(
-            min((self.rows[b] - self.rows[k]) / (b - k) for b in range(k + 1, count))
-            for k in range(count - 1)
-        )
-
-
-@dataclass(frozen=True)
-class DynamicTree:
-    """No fixed shape: every step takes nodes by what the heads say there (decoding/dynamic.py).
-
-    The `nodes` likeliest ones; with `prices` only as many of them as are worth their price.
-    """
-
-    nodes: int
-    prices: Prices | None = None
-
-    @property
-    def name(self) -> str:
-        """How it is written."""
-        return "auto" if self.prices else f"dynamic:{self.nodes}"
-
-    def price(self, nodes: int) -> float | None:
-        """What so many nodes cost together, in tokens; None where they have no price."""
-        return self.prices.rows[nodes] if self.prices else None
-
-
-def nearest_length(lengths: Iterable[int], context_length: int) -> int:
-    """Of context lengths that trees were made for, the nearest, in proportion."""
-    return min(lengths, key=lambda length: abs(math.log((length + 1) / (context_length + 1))))
-
-
 def make_tree(paths: Iterable[Sequence[int]], name: str = "custom") -> Tree:
     """A validated tree from rank paths in any order.
 
@@ -188,59 +139,8 @@ def cartesian(widths: Sequence[int], name: str | None = None) -> Tree:
     return Tree(tuple(paths), name or f"cartesian:{','.join(map(str, widths))}")
 
 
-def dynamic(nodes: int) -> DynamicTree:
-    """The dynamic tree of so many nodes, the root not counted. Raises ExplorerError."""
-    if not 1 <= nodes <= MAX_NODES:
-        raise ExplorerError(
-            f"A dynamic tree has 1 to {MAX_NODES} nodes, not {nodes}: change their number."
-        )
-    return DynamicTree(nodes)
-
-
-def parse_tree(text: str) -> Tree | DynamicTree:
-    """A tree from `chain:K`, `cartesian:S1,S2,…`, `dynamic:N`, `root` or JSON rank paths.
-
-    Raises ExplorerError with what to write instead.
-    """
-    text = text.strip()
-    kind, _, argument = text.partition(":")
-    try:
-        if text == "root":
-            return ROOT_ONLY
-        if kind == "chain":
-            return chain(int(argument))
-        if kind == "dynamic":
-            return dynamic(int(argument))
-        if kind == "cartesian":
-            return cartesian([int(width) for width in argument.split(",")])
-        if text.startswith("["):
-            return make_tree(_rank_paths(json.loads(text)))
-    except (ValueError, RecursionError) as error:
-        raise ExplorerError(f"Cannot read the tree '{text[:60]}': {HOW_TO_WRITE}.") from error
-    raise ExplorerError(f"There is no tree '{text[:60]}': {HOW_TO_WRITE}.")
-
-
-HOW_TO_WRITE = (
-    "write auto, fixed, root, chain:3, cartesian:3,2,1, dynamic:8 or rank paths like "
-    "[[0], [1], [0, 0]]"
-)
-
-
-def _rank_paths(value: object) -> list[list[int]]:
-    if not isinstance(value, list) or not all(
-        isinstance(path, list) and all(type(rank) is int for rank in path) for path in value
-    ):
-        raise ValueError("not a list of lists of whole numbers")
-    return value
-
-
-def require_fit(tree: Tree | DynamicTree, num_heads: int, top_k: int) -> None:
-    """Raise ExplorerError if the tree is deeper than the heads or wider than their top-k.
-
-    A dynamic tree fits all heads.
-    """
-    if isinstance(tree, DynamicTree):
-        return
+def require_fit(tree: Tree, num_heads: int, top_k: int) -> None:
+    """Raise ExplorerError if the tree is deeper than the heads or wider than their top-k."""
     if tree.depth > num_heads:
         raise ExplorerError(
             f"The tree '{tree.name}' is {tree.depth} deep but only {num_heads} heads are loaded: "

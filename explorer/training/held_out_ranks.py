@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from explorer.analysis.joint_counts import RankedText
-from explorer.analysis.rank_table import rank_rows_of_states, rank_table_of, save_rank_table
+import numpy as np
+import torch
+
+from explorer.analysis.joint_counts import MISS, RankedText
+from explorer.analysis.rank_table import rank_table_of, save_rank_table
 from explorer.heads.checkpoints import load_heads
+from explorer.heads.heads import MedusaHeads
 from explorer.models.base import BaseModel
 from explorer.records.errors import ExplorerError
+from explorer.records.schema import TOP_HEADS
 from explorer.training.data import Conversation
 from explorer.training.hidden_cache import HiddenCache
+
+BLOCK = 256  # positions whose head predictions are held in memory at once
 
 
 def save_held_out_ranks(
@@ -40,3 +47,25 @@ def save_held_out_ranks(
             f"The rank table cannot be written to {folder} ({error.strerror or error}): free some "
             "disk space and run the same command again."
         ) from error
+
+
+@torch.inference_mode()
+def rank_rows_of_states(
+    heads: MedusaHeads, hidden: torch.Tensor, reply: torch.Tensor
+) -> np.ndarray:
+    """Rank rows [positions, heads] of a finished reply, int64 [R], many positions at a time.
+
+    hidden [R, H]: from row i the LM head predicts token i of the reply. The same rows as decoding
+    the reply would record, up to where a head's target would lie past its end.
+    """
+    num_heads, device = heads.config.num_heads, heads.block_weight.device
+    stop = len(reply) - num_heads
+    parts = []
+    for start in range(0, stop, BLOCK):
+        end = min(start + BLOCK, stop)
+        ahead = reply[start:].unfold(0, num_heads + 1, 1)[: end - start]  # [m, K + 1]
+        path, targets = ahead[:, :-1], ahead[:, 1:]
+        ids = heads.propose(hidden[start:end].to(device), TOP_HEADS, path.to(device))[0].cpu()
+        hit = ids == targets[..., None]  # [m, K, top]
+        parts.append(torch.where(hit.any(-1), hit.int().argmax(-1), MISS).numpy())
+    return np.concatenate(parts).astype(np.int16) if parts else np.empty((0, num_heads), np.int16)

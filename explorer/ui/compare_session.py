@@ -12,8 +12,8 @@ from explorer.ui.engine import Ticket
 from explorer.ui.session import Phase, Successive
 
 if TYPE_CHECKING:
-    from explorer.analysis.bench_report import BenchReport
-    from explorer.analysis.comparison import Turn
+    from explorer.measuring.bench_report import BenchReport
+    from explorer.measuring.comparison import Turn
 
 LEAST_SHARE = 0.02  # below it, nothing is said of the time that is left
 

@@ -24,8 +24,8 @@ from explorer.records.events import Event
 from explorer.records.settings import DecodeSettings
 
 if TYPE_CHECKING:
-    from explorer.analysis.batch import BatchReport
-    from explorer.analysis.comparison import Turn
+    from explorer.measuring.batch import BatchReport
+    from explorer.measuring.comparison import Turn
 
 log = logging.getLogger(__name__)
 Item = TypeVar("Item")
@@ -90,13 +90,13 @@ class Ticket:
 
 
 def _comparison(racer: Racer, **asked: object) -> Iterator[Turn]:
-    from explorer.analysis.comparison import comparison  # imports torch, as loading has by now
+    from explorer.measuring.comparison import comparison
 
     return comparison(racer, **asked)
 
 
 def _batches(racer: Racer, **asked: object) -> BatchReport:
-    from explorer.analysis.batch import measure_batches
+    from explorer.measuring.batch import measure_batches
 
     return measure_batches(racer, method=racer.method, **asked)
 
@@ -105,7 +105,7 @@ class Engine:
     """Loads the model in the background and hands it out in turns.
 
     `compare` runs a comparison of methods and `batches` measures passes over several sequences:
-    explorer.analysis.comparison and explorer.analysis.batch, but for tests.
+    explorer.measuring.comparison and explorer.measuring.batch, but for tests.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class Engine:
         return Turns(self._worker, begin(self._loaded()))
 
     def compare(self, ticket: Ticket, **asked: object) -> Turns[Turn]:
-        """A comparison of methods in turns; `asked` as in explorer.analysis.comparison.
+        """A comparison of methods in turns; `asked` as in explorer.measuring.comparison.
 
         Raises ExplorerError unless the model is loaded.
         """
@@ -165,7 +165,7 @@ class Engine:
 
     def batches(self, ticket: Ticket, **asked: object) -> Future[BatchReport]:
         """Measure batches, in one piece that heeds the ticket's cancel; `asked` as in
-        explorer.analysis.batch. Raises ExplorerError unless the model is loaded.
+        explorer.measuring.batch. Raises ExplorerError unless the model is loaded.
         """
         work = functools.partial(self._batches, cancel=ticket.cancel, **asked)
         return self._worker.submit(work, self._loaded())

@@ -8,7 +8,7 @@ import pytest
 from explorer.analysis.auto_replay import replay_auto
 from explorer.analysis.joint_counts import RankedText
 from explorer.analysis.tree_choice import Costs, choose, with_context_trees
-from tests.analysis.choices import ACCURACY, KEY, ORDER, curve
+from tests.choices import ACCURACY, KEY, ORDER, curve
 
 SURE, UNSURE = [[0.9, 0.05], [0.9, 0.05]], [[0.05, 0.04], [0.3, 0.2]]
 # At a sure position both heads are right, at an unsure one none is.

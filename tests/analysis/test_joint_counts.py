@@ -14,11 +14,11 @@ from explorer.analysis.joint_counts import (
     replayed_tokens_per_step,
     visited_rows,
 )
-from explorer.decoding.tree import parse_tree
+from explorer.decoding.tree_names import parse_tree
 from explorer.records.events import TraceBuilder
 from explorer.records.schema import Position, TopTokens
 from explorer.records.settings import decode_settings
-from tests.analysis.tiny_model import tiny_explorer
+from tests.tiny_lab import tiny_explorer
 
 ROWS = np.array([[0, 0], [0, MISS], [1, 0], [MISS, 0]], dtype=np.int16)
 

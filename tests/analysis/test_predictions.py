@@ -3,11 +3,7 @@
 import numpy as np
 import pytest
 
-from explorer.analysis import bench as bench_module
-from explorer.analysis.assisted_reference import measure_assisted
-from explorer.analysis.bench import bench
 from explorer.analysis.cost_curve import CostCurve
-from explorer.analysis.memory import extra_memory
 from explorer.analysis.predictions import (
     StepFacts,
     pooled,
@@ -18,9 +14,13 @@ from explorer.analysis.predictions import (
 )
 from explorer.analysis.speedup import DepthAcceptance
 from explorer.commands.bench import render
+from explorer.measuring import bench as bench_module
+from explorer.measuring.assisted_reference import measure_assisted
+from explorer.measuring.bench import bench
+from explorer.measuring.memory import extra_memory
 from explorer.records.schema import LookaheadState, TreeShape
 from explorer.records.settings import decode_settings
-from tests.analysis.tiny_model import tiny_explorer
+from tests.tiny_lab import tiny_explorer
 
 CURVE = CostCurve(
     context_length=128,

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from explorer.analysis.bench_races import _identical
 from explorer.analysis.races import (
     PromptFigures,
     categories,
@@ -13,6 +12,7 @@ from explorer.analysis.races import (
     method_figures,
 )
 from explorer.analysis.speedup import Samples
+from explorer.measuring.bench_races import _identical
 
 
 def test_geometric_mean():

@@ -6,21 +6,21 @@ import numpy as np
 import pytest
 import torch
 
-from explorer.analysis.calibration_file import heads_hash
 from explorer.analysis.joint_counts import RankedText, rank_rows
 from explorer.analysis.rank_table import (
     FILE_NAME,
     RankTable,
     load_rank_table,
-    rank_rows_of_states,
     rank_table_of,
     save_rank_table,
 )
+from explorer.heads.fingerprint import heads_hash
 from explorer.heads.heads import HeadsConfig, MedusaHeads
 from explorer.records.errors import ExplorerError
 from explorer.records.events import TraceBuilder
 from explorer.records.settings import decode_settings
-from tests.analysis.tiny_model import VOCAB, tiny_explorer, tiny_model
+from explorer.training.held_out_ranks import rank_rows_of_states
+from tests.tiny_lab import VOCAB, tiny_explorer, tiny_model
 
 ROWS = [
     np.array([[0, 15], [-1, 3]], dtype=np.int16),

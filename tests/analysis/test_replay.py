@@ -6,11 +6,12 @@ import pytest
 from explorer.analysis import replay as module
 from explorer.analysis.joint_counts import RankedText
 from explorer.analysis.replay import replay
-from explorer.decoding.tree import cartesian, parse_tree
+from explorer.decoding.tree import cartesian
+from explorer.decoding.tree_names import parse_tree
 from explorer.records.errors import ExplorerError
 from explorer.records.events import collect
 from explorer.records.settings import decode_settings
-from tests.analysis.tiny_model import tiny_explorer
+from tests.tiny_lab import tiny_explorer
 
 PROMPTS = ("some prompt", "and another", "third")
 TREES = ("chain:2", "cartesian:4,3", "dynamic:6", "[[0], [1], [1, 0]]", "root")

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from explorer.analysis import calibration as cal
 from explorer.analysis.cost_curve import CostCurve
 from explorer.analysis.joint_counts import RankedText, count_paths, rows_near
 from explorer.analysis.tree_choice import Costs, choose, with_context_trees
 from explorer.analysis.tree_search import greedy_order, product_success
+from explorer.measuring import calibration as cal
 from explorer.records.errors import ExplorerError
-from tests.analysis.choices import ACCURACY, KEY, ORDER, at_each_context, curve, make
+from tests.choices import ACCURACY, KEY, ORDER, at_each_context, curve, make
 
 
 def test_the_choice_by_hand():

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from explorer.analysis.attention_records import answer, weights_of_step
 from explorer.decoding.tree import cartesian
+from explorer.measuring.attention_records import answer, weights_of_step
 from explorer.records.attention import AttentionQuestion
 from explorer.records.errors import ExplorerError
 from explorer.records.events import collect
 from explorer.records.files import dump_trace, read_trace
 from explorer.records.settings import DecodeSettings
 from explorer.ui.examples import INDEX
-from tests.analysis.tiny_model import tiny_explorer
 from tests.browser.steps import Steps
+from tests.tiny_lab import tiny_explorer
 
 LONG_PROMPT = "What is a heap, and what is it for? " * 4
 STEP = 2  # of the tiny model's run, from 0

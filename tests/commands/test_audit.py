@@ -3,7 +3,7 @@
 import pytest
 
 from explorer import cli
-from explorer.analysis import audit as module
+from explorer.measuring import audit as module
 from tests.commands.fakes import refused, run_json
 
 

@@ -1,8 +1,8 @@
 """`bench` hands its options over, and the report back."""
 
 from explorer import cli
-from explorer.analysis import bench as module
-from explorer.analysis import bench_report as reports
+from explorer.measuring import bench as module
+from explorer.measuring import bench_report as reports
 from explorer.records.prompts import BUILT_IN
 from tests.commands.fakes import refused, run_json
 

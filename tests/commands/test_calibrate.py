@@ -3,12 +3,12 @@
 import pytest
 
 from explorer import cli
-from explorer.analysis import batch as batch_module
-from explorer.analysis import calibration as module
-from explorer.analysis import decoded as decoded_module
-from explorer.analysis.batch import BatchReport, BatchSize
-from explorer.analysis.calibration_file import Calibration, Key
+from explorer.analysis.calibration import Calibration, Key
 from explorer.analysis.cost_curve import CostCurve
+from explorer.measuring import batch as batch_module
+from explorer.measuring import calibration as module
+from explorer.measuring import decoded as decoded_module
+from explorer.measuring.batch import BatchReport, BatchSize
 from tests.commands.fakes import run_json
 
 CURVE = CostCurve(

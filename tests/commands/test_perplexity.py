@@ -3,8 +3,8 @@
 import pytest
 
 from explorer import cli
-from explorer.analysis import perplexity as module
-from explorer.analysis.perplexity import Interval, PerplexityReport, RuleFigures
+from explorer.measuring import perplexity as module
+from explorer.measuring.perplexity import Interval, PerplexityReport, RuleFigures
 from explorer.records.prompts import BUILT_IN
 from tests.commands.fakes import refused, run_json
 

@@ -9,16 +9,12 @@ import torch
 
 from explorer.decoding.acceptance import Sample, accept_probability, acceptance_rule, residual
 from explorer.decoding.cache import KVCache
-from explorer.decoding.draft_model import (
-    DraftModelDrafter,
-    early_exit,
-    fit,
-    require_same_tokenizer,
-)
+from explorer.decoding.draft_model import DraftModelDrafter, fit
 from explorer.decoding.loop import Context, StepResult, Stopwatch, decode, prefill
 from explorer.decoding.plain import PlainDrafter
 from explorer.decoding.sampling import Draws, distribution
 from explorer.decoding.tree import cartesian, chain
+from explorer.models.early_exit import early_exit, require_same_tokenizer
 from explorer.records.errors import ExplorerError
 from explorer.records.settings import DecodeSettings
 from tests.decoding.tiny import tiny_model

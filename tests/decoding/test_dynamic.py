@@ -13,6 +13,8 @@ from explorer.decoding.dynamic import (
     TRUST,
     DynamicHydraDrafter,
     DynamicMedusaDrafter,
+    DynamicTree,
+    Prices,
     by_likelihood,
     kept,
     likeliest_paths,
@@ -20,7 +22,7 @@ from explorer.decoding.dynamic import (
 from explorer.decoding.hydra import HydraDrafter
 from explorer.decoding.loop import Stopwatch
 from explorer.decoding.plain import PlainDrafter
-from explorer.decoding.tree import DynamicTree, Prices, parse_tree
+from explorer.decoding.tree_names import parse_tree
 from explorer.records.errors import ExplorerError
 from tests.decoding.test_hydra import context_of
 from tests.decoding.test_lossless import steps_of, text_of

@@ -10,16 +10,17 @@ import torch
 from explorer.decoding.dynamic import (
     DynamicHydraDrafter,
     DynamicMedusaDrafter,
+    DynamicTree,
 )
 from explorer.decoding.hydra import HydraDrafter, levels
 from explorer.decoding.loop import Context, Stopwatch
 from explorer.decoding.plain import PlainDrafter
-from explorer.decoding.tree import DynamicTree, Tree, cartesian, chain
+from explorer.decoding.tree import Tree, cartesian, chain
 from explorer.records.events import TraceBuilder
 from explorer.records.settings import decode_settings
-from tests.analysis.tiny_model import tiny_explorer
 from tests.decoding.test_lossless import steps_of, text_of
 from tests.decoding.tiny import random_heads, random_hydra, tiny_model
+from tests.tiny_lab import tiny_explorer
 
 
 @pytest.fixture(scope="module")

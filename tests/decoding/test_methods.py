@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.analysis.audit import audit
 from explorer.decoding.registry import METHODS
+from explorer.measuring.audit import audit
 from explorer.records.errors import ExplorerError
 from explorer.records.events import TraceBuilder
 from explorer.records.files import read_trace, write_trace
 from explorer.records.settings import decode_settings
-from tests.analysis.tiny_model import tiny_explorer
+from tests.tiny_lab import tiny_explorer
 
 PROMPT = "hello there, hello there"
 RUN = {"max_new_tokens": 24, "tree": "cartesian:3,2", "draft_layers": 1, "draft_tokens": 2}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.decoding.registry import METHODS, find_method, markdown_table, parameter
+from explorer.decoding.registry import METHODS, find_method, parameter
 from explorer.records.errors import ExplorerError
 from explorer.records.settings import DecodeSettings, decode_settings
 
@@ -55,6 +55,27 @@ def test_unknown_methods_and_missing_heads_are_one_sentence():
                 find_method(method.name, {})
         else:
             assert find_method(method.name, {}) is method
+
+
+def markdown_table() -> str:
+    """The methods with their parameters, as the README shows them."""
+    lines = [
+        "| method | what it does | parameters | lossless | memory beside the base model |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for method in METHODS.values():
+        options = [f"`--{name.replace('_', '-')}` {_range(name)}" for name in method.parameters]
+        lossless = "yes" if method.lossless else "no"
+        lines.append(
+            f"| `{method.name}` | {method.explanation} | {', '.join(options) or '–'} | "
+            f"{lossless} | {method.memory} |"
+        )
+    return "\n".join(lines)
+
+
+def _range(name: str) -> str:
+    given = parameter(name)
+    return "/".join(given.choices) or f"{given.least}–{given.most}"
 
 
 def test_the_readme_shows_the_registry():

@@ -16,9 +16,9 @@ from transformers import (
     Qwen3Config,
 )
 
-from explorer.decoding.selfcheck import check_model
 from explorer.heads.heads import HeadsConfig, MedusaHeads
 from explorer.heads.hydra import HydraHeads
+from explorer.measuring.selfcheck import check_model
 from explorer.models.base import BaseModel
 from explorer.models.loader import choose_attention, make_lm_head
 

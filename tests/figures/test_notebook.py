@@ -26,7 +26,7 @@ def trace():
 
 @pytest.fixture(scope="module")
 def lab():
-    from tests.analysis.tiny_model import tiny_explorer
+    from tests.tiny_lab import tiny_explorer
 
     return tiny_explorer()
 

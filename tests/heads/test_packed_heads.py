@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from explorer.analysis.calibration_file import heads_hash
 from explorer.heads.checkpoints import load_heads, save_heads
+from explorer.heads.fingerprint import heads_hash
 from explorer.heads.heads import HeadsConfig, MedusaHeads
 from tests.heads.test_heads import make
 

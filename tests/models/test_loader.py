@@ -10,8 +10,8 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, GgufConfig
 
-from explorer.decoding.selfcheck import check_model
 from explorer.kernels.int4 import Int4Linear
+from explorer.measuring.selfcheck import check_model
 from explorer.models import gguf_network, loader
 from explorer.models.loader import load_model
 from explorer.records.errors import ExplorerError

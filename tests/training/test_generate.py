@@ -15,8 +15,8 @@ from explorer.records.errors import ExplorerError
 from explorer.training.data import distinct_share, read_conversations
 from explorer.training.generate import DataOptions, generate_data
 from explorer.training.slots import Sequence, decode_together
-from tests.analysis.tiny_model import TinyTokenizer
 from tests.decoding.tiny import tiny_model
+from tests.tiny_lab import TinyTokenizer
 
 
 class ChattyTokenizer(TinyTokenizer):

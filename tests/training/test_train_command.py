@@ -7,10 +7,10 @@ import json
 import pytest
 
 import explorer
-from explorer.analysis.calibration_file import heads_hash
 from explorer.analysis.rank_table import load_rank_table
 from explorer.cli import main
 from explorer.heads.checkpoints import load_heads
+from explorer.heads.fingerprint import heads_hash
 from explorer.models.chat import encode_prompt
 from explorer.models.draft import load_draft
 from explorer.training.data import read_conversations

@@ -8,12 +8,12 @@ import zlib
 from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
 
-from explorer.analysis.bench_races import report_of, settings_of
-from explorer.analysis.comparison import Turn
 from explorer.analysis.cost_curve import CostCurve
-from explorer.analysis.memory import ExtraMemory
-from explorer.analysis.overhead import shares
 from explorer.analysis.races import Race, finished_race
+from explorer.analysis.shares import shares
+from explorer.measuring.bench_races import report_of, settings_of
+from explorer.measuring.comparison import Turn
+from explorer.measuring.memory import ExtraMemory
 from explorer.records.errors import ExplorerError
 from explorer.records.schema import Trace
 from explorer.records.settings import DecodeSettings
@@ -41,7 +41,7 @@ def comparison(
     tree: str = "auto",
     cancel: threading.Event | None = None,
 ) -> Iterator[Turn]:
-    """As explorer.analysis.comparison.comparison. A prompt with "differ" is not written as plain
+    """As explorer.measuring.comparison.comparison. A prompt with "differ" is not written as plain
     would by the first method; "refuse" and "explode" fail; without "quick" it takes its time.
     """
     if any("refuse" in record["prompt"] for record in prompts):

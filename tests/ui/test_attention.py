@@ -17,7 +17,7 @@ from explorer.ui.engine import Engine
 from explorer.ui.handlers import Handlers
 from explorer.ui.limits import PRIVATE, PUBLIC
 from explorer.ui.serve import replay
-from tests.analysis.tiny_model import tiny_explorer
+from tests.tiny_lab import tiny_explorer
 from tests.ui.fakes import FakeExplorer
 from tests.ui.test_handlers import values
 

@@ -1,0 +1,1 @@
+"""Runs the model to measure it: audit, bench, calibration, cost curve, overhead, perplexity."""

@@ -1,0 +1,109 @@
+"""Draft-model and prompt-lookup decoding against those of transformers, on the same weights.
+
+`generate(assistant_model=…)` and `generate(prompt_lookup_num_tokens=…)` run in the same process,
+with the same draft, as many drafted tokens and the same n-grams, in turn with ours. The first
+batch of tokens, which holds the prefill, is left out on both sides.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel as Schema
+from pydantic import ConfigDict
+from transformers import GenerationConfig
+
+from explorer.measuring.reference import Clock, TimedRun, clocked_generate, in_turn, ours, quotient
+from explorer.records.settings import DecodeSettings
+
+if TYPE_CHECKING:
+    from explorer import Explorer
+
+Theirs = Callable[["Explorer", list[int], DecodeSettings], tuple[list[int], Clock]]
+
+
+class AssistedReference(Schema):
+    """One method: tokens per second of both, their ratio, and how many texts were the same."""
+
+    model_config = ConfigDict(frozen=True)
+
+    prompts: int
+    ours_tokens_per_second: float | None
+    generate_tokens_per_second: float | None
+    ours_over_generate: float | None
+    identical_prompts: int
+
+
+def measure_assisted(
+    explorer: Explorer, prompts: Sequence[str], settings: Mapping[str, DecodeSettings]
+) -> dict[str, AssistedReference]:
+    """Those of the methods in `settings` that transformers has too, over the prompts."""
+    runs = {"draft-model": _with_draft, "prompt-lookup": _with_lookup}
+    return {
+        method: _compare(explorer, prompts, settings[method], theirs)
+        for method, theirs in runs.items()
+        if method in settings
+    }
+
+
+def _compare(
+    explorer: Explorer, prompts: Sequence[str], settings: DecodeSettings, theirs: Theirs
+) -> AssistedReference:
+    def run_theirs(ids: list[int], most: int) -> TimedRun:
+        text, clock = theirs(explorer, ids, _shorter(settings, most))
+        return text, len(text) - clock.first_tokens, clock.seconds
+
+    def run_ours(ids: list[int], most: int) -> TimedRun:
+        text, spent = ours(explorer, ids, _shorter(settings, most))
+        return text, len(text) - 1, spent
+
+    rates, identical = in_turn(
+        {"theirs": run_theirs, "ours": run_ours},
+        [explorer.encode(prompt, settings) for prompt in prompts],
+        settings.max_new_tokens,
+    )
+    return AssistedReference(
+        prompts=len(prompts),
+        ours_tokens_per_second=rates["ours"],
+        generate_tokens_per_second=rates["theirs"],
+        ours_over_generate=quotient(rates["ours"], rates["theirs"]),
+        identical_prompts=identical,
+    )
+
+
+def _shorter(settings: DecodeSettings, most: int) -> DecodeSettings:
+    return settings.model_copy(update={"max_new_tokens": most})
+
+
+def _with_draft(
+    explorer: Explorer, ids: list[int], settings: DecodeSettings
+) -> tuple[list[int], Clock]:
+    """`generate(assistant_model=…)`, drafting K tokens in every step as ours does."""
+    draft = explorer.draft_model(settings.draft_layers)
+    draft.network.generation_config = GenerationConfig(
+        num_assistant_tokens=settings.draft_tokens,
+        num_assistant_tokens_schedule="constant",
+        assistant_confidence_threshold=0.0,
+    )
+    attention = contextlib.nullcontext()
+    if draft.network is not explorer.model.network:
+        attention = draft.library_attention()
+    with attention:
+        return clocked_generate(
+            explorer.model, ids, settings.max_new_tokens, assistant=draft.network
+        )
+
+
+def _with_lookup(
+    explorer: Explorer, ids: list[int], settings: DecodeSettings
+) -> tuple[list[int], Clock]:
+    """`generate(prompt_lookup_num_tokens=…)`."""
+    return clocked_generate(
+        explorer.model,
+        ids,
+        settings.max_new_tokens,
+        prompt_lookup_num_tokens=settings.lookup_tokens,
+        max_matching_ngram_size=settings.lookup_ngram,
+    )

@@ -1,0 +1,141 @@
+"""One pass over several sequences at once, each behind a prefix of its own.
+
+Linear layers, norms and the LM head see the rows of all sequences together, which is what makes a
+batch cheap: the weights are read once. Attention runs for each sequence over its own keys and
+values, with the very kernel that decoding one sequence uses, so a row's result does not depend on
+the other sequences.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
+
+import torch
+from transformers import AttentionInterface
+
+from explorer.decoding.cache import KVCache, SlotCache, SlotLayer
+from explorer.kernels.attention import fixed_order_attention
+from explorer.measuring.cost_curve import filled_cache, tree_rows
+
+if TYPE_CHECKING:
+    from explorer.models.base import BaseModel
+
+FIXED_ORDER_BATCH = "fixed_order_batch"
+
+
+class BatchPasses:
+    """Passes over `batch` sequences of `context_length` tokens each, of any width up to `widest`.
+
+    Every pass begins behind the same prefixes: nothing is ever committed.
+    """
+
+    def __init__(self, model: BaseModel, batch: int, context_length: int, widest: int) -> None:
+        self.model, self.batch = model, batch
+        self._cache = _BatchCache(filled_cache(model, context_length), batch, widest)
+
+    @torch.inference_mode()
+    def hidden(
+        self, tokens: torch.Tensor, offsets: torch.Tensor, visible: torch.Tensor
+    ) -> torch.Tensor:
+        """Hidden states [b, n, H] of tokens int64 [b, n], within `batch_attention`.
+
+        offsets [n] and visible [n, n] as in BaseModel.forward, the same for every sequence.
+        """
+        positions = self._cache.length + offsets
+        output = self.model.network.base_model(
+            input_ids=tokens.to(self.model.device),
+            position_ids=positions[None].to(self.model.device),
+            attention_mask=self.model.mask(positions, visible, self._cache),
+            cache=self._cache,
+            use_cache=True,
+        )
+        return output.last_hidden_state
+
+    def milliseconds(self, n: int) -> float:
+        """Time of a pass with a tree of n rows for every sequence, LM head included."""
+        offsets, visible = tree_rows(n)
+        tokens = (torch.arange(self.batch * n) % self.model.vocab_size).view(self.batch, n)
+        with batch_attention(self.model):
+            self.model.synchronise()
+            start = time.perf_counter()
+            self.model.logits(self.hidden(tokens, offsets, visible).flatten(0, 1))
+            self.model.synchronise()
+            return (time.perf_counter() - start) * 1000
+
+
+def batch_attention(model: BaseModel) -> AbstractContextManager[None]:
+    """Within it the network's attention takes batches; the library's own always does."""
+    return model.attention(FIXED_ORDER_BATCH) if model.fixed_order else nullcontext()
+
+
+def _fixed_order_batch(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor,
+    scaling: float,
+    **_: object,
+) -> tuple[torch.Tensor, None]:
+    """`fixed_order_attention` for one sequence after the other.
+
+    query [b, heads, n, head size]; key [b, kv heads, head size, slots] and value [b, kv heads,
+    slots, head size]; the mask is the same for all. Returns ([b, n, heads, head size], None).
+    """
+    each = [
+        fixed_order_attention(module, query[i : i + 1], key[i], value[i], attention_mask, scaling)
+        for i in range(len(query))
+    ]
+    return torch.cat([output for output, _ in each]), None
+
+
+AttentionInterface.register(FIXED_ORDER_BATCH, _fixed_order_batch)
+
+
+class _BatchLayer(SlotLayer):
+    """One layer's slots for every sequence: a prefix, and room for the rows of a pass."""
+
+    def __init__(self, keys: torch.Tensor, values: torch.Tensor, length: int, fixed: bool) -> None:
+        super().__init__()
+        self.keys, self.values, self.length, self.fixed_order = keys, values, length, fixed
+        self.is_initialized = True
+
+    def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
+        """Nothing is left to make."""
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, *_: object, **__: object
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Write rows [b, kv heads, n, head size] behind the prefixes; all slots to attend to."""
+        end = self.length + key_states.shape[2]
+        self.values[:, :, self.length : end] = value_states
+        if self.fixed_order:
+            self.keys[..., self.length : end] = key_states.transpose(2, 3)
+            return self.keys, self.values
+        self.keys[:, :, self.length : end] = key_states
+        return self.keys[:, :, :end], self.values[:, :, :end]
+
+
+class _BatchCache(SlotCache):
+    """The KV cache of `batch` sequences, each with a copy of the prefix: one token or more."""
+
+    def __init__(self, prefix: KVCache, batch: int, room: int) -> None:
+        self.length, self.fixed_order = prefix.length, prefix.fixed_order
+        slots = self.slots_for(room)
+        layers = []
+        for layer in prefix.layers:
+            states = [_with_room(states, batch, slots) for states in layer.committed()]
+            if self.fixed_order:
+                states[0] = states[0].transpose(2, 3).contiguous()
+            layers.append(_BatchLayer(*states, self.length, self.fixed_order))
+        super().__init__(layers=layers)
+
+
+def _with_room(states: torch.Tensor, batch: int, slots: int) -> torch.Tensor:
+    """[kv heads, length, size] → [batch, kv heads, slots, size], zeros behind the prefix."""
+    heads, length, size = states.shape
+    roomy = states.new_zeros(batch, heads, slots, size)
+    roomy[:, :, :length] = states
+    return roomy

@@ -1,0 +1,153 @@
+"""The race over many prompts: every method against plain decoding, and what it adds up to.
+
+Each prompt is a race of its own, interleaved with its own plain lane, so a speedup is always of
+two lanes that ran at the same time. The overall speedup is the geometric mean over prompts: ratios
+multiply, and no prompt weighs more because its reply is longer.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from explorer.analysis.races import Race
+from explorer.analysis.shares import shares
+from explorer.decoding.loop import StepResult
+from explorer.measuring.assisted_reference import measure_assisted
+from explorer.measuring.bench_races import Races, race_turns, report_of, settings_of
+from explorer.measuring.bench_report import PLAIN, BenchReport
+from explorer.measuring.cost_curve import WIDTHS, measure_cost_curve
+from explorer.measuring.memory import extra_memory
+from explorer.measuring.overhead import Overhead, measure_overhead, wide_tree
+from explorer.measuring.reference import measure_reference
+from explorer.records.errors import ExplorerError
+from explorer.records.settings import DecodeSettings, decode_settings
+
+if TYPE_CHECKING:
+    from explorer import Explorer
+
+DEFAULT_METHODS = (PLAIN, "medusa")
+SIDE_PROMPTS = 6  # prompts that overhead, plain's step shares and the reference are measured on
+SIDE_TOKENS = 64
+CONTEXT = 128
+RACES = 0.8  # of the progress; the rest is what is measured aside
+Progress = Callable[[str, float | None], None]
+
+
+def bench(
+    explorer: Explorer,
+    prompts: Sequence[dict[str, str]],
+    methods: Sequence[str] = DEFAULT_METHODS,
+    max_new_tokens: int = 128,
+    tree: str = "auto",
+    reference: bool = False,
+    progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+    **parameters: object,
+) -> BenchReport:
+    """Race every method but plain against plain on every prompt, greedily.
+
+    `prompts` are records with "prompt" and optionally "id" and "category". The first method
+    besides plain is the main one. With `reference`, what transformers' generate() can do too is
+    compared with it. `parameters` are those of single methods (decoding/registry.py). A cancelled
+    benchmark reports on the races that it finished. Raises ExplorerError for unknown methods, bad
+    settings or no prompts.
+    """
+    if not prompts:
+        raise ExplorerError("A benchmark needs at least one prompt.")
+    tell = progress or (lambda text, share: None)
+    racing = [method for method in dict.fromkeys(methods) if method != PLAIN]
+    chosen = settings_of(racing, tree=tree, max_new_tokens=max_new_tokens, **parameters)
+    races = _races(explorer, prompts, chosen, tell, cancel)
+    if cancel is not None and cancel.is_set():
+        return report_of(explorer, races, chosen, {})
+    memory = {method: extra_memory(explorer, chosen[method]) for method in racing}
+    side = _measured_aside(explorer, _side_prompts(prompts), chosen, reference, tell)
+    return report_of(explorer, races, chosen, memory, **side)
+
+
+def _races(
+    explorer: Explorer,
+    prompts: Sequence[dict[str, str]],
+    settings: Mapping[str, DecodeSettings],
+    tell: Progress,
+    cancel: threading.Event | None,
+) -> Races:
+    """Per method, the finished races of all prompts."""
+    races: Races = {method: [] for method in settings}
+    tell(f"prompt 1 of {len(prompts)}", 0.0)
+    for turn in race_turns(explorer, prompts, settings, cancel):
+        if isinstance(turn, Race):
+            races[turn.figures.method].append(turn)
+            done = sum(map(len, races.values()))
+            number = min(len(prompts), 1 + done // len(settings))
+            share = done / (len(prompts) * len(settings))
+            tell(f"prompt {number} of {len(prompts)}", RACES * share)
+    return races
+
+
+def _measured_aside(
+    explorer: Explorer,
+    prompts: Sequence[str],
+    chosen: Mapping[str, DecodeSettings],
+    reference: bool,
+    tell: Progress,
+) -> dict[str, object]:
+    """What is measured apart from the races, on a few prompts: fields for `report_of`."""
+    main = next(iter(chosen))
+    tell("where the time of a step goes", RACES)
+    side: dict[str, object] = {
+        "plain_shares": shares(lap for prompt in prompts for lap in plain_laps(explorer, prompt)),
+        "overhead": _overheads(explorer, prompts, chosen[main]) if main in explorer.heads else [],
+    }
+    tell("cost curve", 0.9)
+    side["curve"] = measure_cost_curve(explorer.model, WIDTHS, curve_context(explorer))
+    if reference:
+        tell("transformers' generate()", 0.95)
+        compared = measure_reference(explorer, prompts, SIDE_TOKENS)
+        side["reference"] = compared
+        side["plain_over_generate"] = compared.plain_over_generate
+        side["assisted_reference"] = measure_assisted(explorer, prompts, _shortened(chosen))
+    return side
+
+
+def plain_laps(explorer: Explorer, prompt: str) -> Iterator[dict[str, float]]:
+    """Where the time of each plain step goes, in seconds by part."""
+    settings = decode_settings(method=PLAIN, max_new_tokens=SIDE_TOKENS)
+    for item in explorer.steps(explorer.encode(prompt, settings), settings):
+        if isinstance(item, StepResult):
+            yield item.laps
+
+
+def curve_context(explorer: Explorer) -> int:
+    """Tokens in the cache while the cost curve is measured."""
+    return min(CONTEXT, max(0, explorer.model.context_length - WIDTHS[-1]))
+
+
+def _shortened(chosen: Mapping[str, DecodeSettings]) -> dict[str, DecodeSettings]:
+    """The same settings for SIDE_TOKENS tokens."""
+    update = {"max_new_tokens": SIDE_TOKENS}
+    return {name: settings.model_copy(update=update) for name, settings in chosen.items()}
+
+
+def _side_prompts(prompts: Sequence[dict[str, str]]) -> list[str]:
+    """A few of the prompts, evenly spread over them."""
+    every = -(-len(prompts) // SIDE_PROMPTS)
+    return [record["prompt"] for record in prompts[::every]]
+
+
+def _overheads(
+    explorer: Explorer, prompts: Sequence[str], settings: DecodeSettings
+) -> list[Overhead]:
+    """Of a method with heads, at the tree that was raced and at 64 nodes."""
+    method = settings.method
+    trees = [settings.tree, wide_tree(explorer.heads[method].heads.config.num_heads)]
+    return [
+        measure_overhead(
+            explorer,
+            prompts,
+            decode_settings(method=method, tree=name, max_new_tokens=SIDE_TOKENS),
+        )
+        for name in dict.fromkeys(trees)
+    ]

@@ -1,0 +1,73 @@
+"""What a benchmark found, and the verdict in words."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel as Schema
+from pydantic import ConfigDict, Field
+
+from explorer.analysis.cost_curve import CostCurve
+from explorer.analysis.races import CategoryFigures, MethodFigures, PromptFigures
+from explorer.measuring.assisted_reference import AssistedReference
+from explorer.measuring.method_details import MethodDetails
+from explorer.measuring.overhead import Overhead
+from explorer.measuring.reference import Reference
+
+PLAIN = "plain"
+
+
+class BenchReport(Schema):
+    """The whole benchmark. `speedup` and `per_category` are the main method's over plain.
+
+    `speedup` is the geometric mean over prompts and `spread` the half-width of its 95 % interval,
+    which says how far it would move with other prompts of the kind. `details` has what is told of
+    each method beside its speed, and `unavailable` why a method that was asked for did not run.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    model: str
+    heads: str | None
+    backend: str
+    device: str
+    main_method: str | None
+    max_new_tokens: int
+    tree: str
+    prompts: int
+    identical_prompts: int
+    speedup: float | None
+    spread: float | None
+    methods: dict[str, MethodFigures]
+    per_category: dict[str, CategoryFigures]
+    overhead: list[Overhead] = Field(default_factory=list)
+    cost_curve: CostCurve | None
+    reference: Reference | None = None
+    assisted_reference: dict[str, AssistedReference] = Field(default_factory=dict)
+    details: dict[str, MethodDetails] = Field(default_factory=dict)
+    unavailable: dict[str, str] = Field(default_factory=dict)
+    plain_over_generate: float | None = None
+    races: list[PromptFigures]
+    sentence: str
+
+
+def verdict_sentence(
+    method: str | None, methods: dict[str, MethodFigures], spread: float | None
+) -> str:
+    """Whether speculation pays on this machine, with the figures that say so.
+
+    `spread` is the half-width of the speedup's 95 % interval: within it nothing is claimed.
+    """
+    ours, plain = methods.get(method or ""), methods.get(PLAIN)
+    if ours is None or plain is None or ours.speedup is None:
+        return "No speculative method was measured, so this run cannot say whether one pays."
+    needed = ours.step_ms / plain.step_ms
+    facts = (
+        f"{ours.tokens_per_second:.1f} against {plain.tokens_per_second:.1f} tokens/s; "
+        f"{ours.tokens_per_step:.2f} tokens per step, and it pays from {needed:.2f}"
+    )
+    runs = f"{method} runs at {ours.speedup:.2f}× plain"
+    if spread is not None and abs(ours.speedup - 1) < spread:
+        runs += f", ± {spread:.2f}"
+        pays = "neither pays nor costs much"
+    else:
+        pays = "pays" if ours.speedup > 1 else "does not pay"
+    return f"Speculation {pays} on this machine: {runs} ({facts})."

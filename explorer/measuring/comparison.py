@@ -1,0 +1,198 @@
+"""A comparison that is watched while it runs: a benchmark with a report after each prompt.
+
+It works in short turns, so that whoever holds the model's thread can show what there is, and stop.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from explorer.analysis.cost_curve import CostCurve
+from explorer.analysis.races import Race
+from explorer.analysis.shares import Shares, shares
+from explorer.measuring.audit import NOISE_TEXTS, NOISE_TOKENS, explain
+from explorer.measuring.bench import curve_context, plain_laps
+from explorer.measuring.bench_races import Races, race_turns, report_of, settings_of
+from explorer.measuring.bench_report import PLAIN, BenchReport
+from explorer.measuring.cost_curve import WIDTHS, measure_cost_curve
+from explorer.measuring.memory import ExtraMemory, extra_memory
+from explorer.measuring.noise import WIDTHS as NOISE_WIDTHS
+from explorer.measuring.noise import Noise, measure_noise
+from explorer.records.errors import ExplorerError
+from explorer.records.settings import DecodeSettings
+
+if TYPE_CHECKING:
+    from explorer import Explorer
+
+MOST_EXPLAINED = 12  # differences that are looked at; each costs a plain run up to its place
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What goes on, the share of the races that is done, and a report if there is a new one."""
+
+    text: str
+    share: float
+    report: BenchReport | None = None
+
+
+def comparison(
+    explorer: Explorer,
+    prompts: Sequence[dict[str, str]],
+    methods: Sequence[str],
+    max_new_tokens: int,
+    tree: str = "auto",
+    cancel: threading.Event | None = None,
+) -> Iterator[Turn]:
+    """Race the methods against plain on every prompt; a report after each prompt and at the end.
+
+    A method that cannot run here is reported as unavailable. Raises ExplorerError for a prompt or
+    setting that does not fit, and if no method can run. Where it is cancelled, it ends after a
+    report on the prompts that were finished.
+    """
+    racing = [method for method in dict.fromkeys(methods) if method != PLAIN]
+    chosen = settings_of(racing, tree=tree, max_new_tokens=max_new_tokens)
+    for record in prompts:
+        _check(explorer, record, next(iter(chosen.values())))
+    yield Turn("Weighing the methods", 0.0)
+    run = _Comparison(explorer, prompts, chosen, cancel)
+    yield from run.prepare()
+    yield from run.races_of_all()
+    yield from run.explain_differences()
+
+
+def _check(explorer: Explorer, record: Mapping[str, str], settings: DecodeSettings) -> None:
+    """Raise ExplorerError for a prompt that does not fit, before anything is measured."""
+    try:
+        explorer.encode(record["prompt"], settings)
+    except ExplorerError as error:
+        raise ExplorerError(f"Prompt '{record['id']:.40}': {error}") from error
+
+
+@dataclass
+class _Comparison:
+    """The state of one comparison between its turns."""
+
+    explorer: Explorer
+    prompts: Sequence[dict[str, str]]
+    chosen: dict[str, DecodeSettings]
+    cancel: threading.Event | None
+    memory: dict[str, ExtraMemory] = field(default_factory=dict)
+    unavailable: dict[str, str] = field(default_factory=dict)
+    races: Races = field(default_factory=dict)
+    plain_shares: Shares | None = None
+    curve: CostCurve | None = None
+
+    @property
+    def cancelled(self) -> bool:
+        return self.cancel is not None and self.cancel.is_set()
+
+    def report(self) -> BenchReport:
+        return report_of(
+            self.explorer,
+            self.races,
+            self.chosen,
+            self.memory,
+            self.plain_shares,
+            self.curve,
+            unavailable=self.unavailable,
+        )
+
+    def prepare(self) -> Iterator[Turn]:
+        """What each method adds to memory; those that lack something are set aside."""
+        for method, settings in list(self.chosen.items()):
+            try:
+                self.memory[method] = extra_memory(self.explorer, settings)
+                self.explorer.tree_for(settings)
+            except ExplorerError as error:
+                self.unavailable[method] = str(error)
+                del self.chosen[method]
+            yield Turn("Weighing the methods", 0.0)
+        if not self.chosen:
+            raise ExplorerError(" ".join(self.unavailable.values()))
+        self.races = {method: [] for method in self.chosen}
+
+    def races_of_all(self) -> Iterator[Turn]:
+        """The races; what they cost aside is measured after the first prompt."""
+        count, share = len(self.prompts), 0.0
+        for turn in race_turns(self.explorer, self.prompts, self.chosen, self.cancel):
+            if not isinstance(turn, Race):
+                share = turn
+                yield Turn(self._now(), share)
+                continue
+            self.races[turn.figures.method].append(turn)
+            group = {len(races) for races in self.races.values()}
+            if len(group) == 1:  # all methods have been through this prompt
+                if self.curve is None:
+                    yield Turn("The first prompt is done", share, self.report())
+                    yield from self.measure_aside(share)
+                yield Turn(f"Prompt {group.pop()} of {count} is done", share, self.report())
+        self._drop_unfinished()
+        if self.cancelled:
+            yield Turn("Cancelled", share, self.report())
+
+    def _now(self) -> str:
+        """Which prompt is decoded, and by which method."""
+        methods, count = list(self.chosen), len(self.prompts)
+        done = sum(map(len, self.races.values()))
+        return f"Prompt {done // len(methods) + 1} of {count}: {methods[done % len(methods)]}"
+
+    def measure_aside(self, share: float) -> Iterator[Turn]:
+        """Where plain's time goes, and what a pass of so many rows costs."""
+        laps = []
+        for lap in plain_laps(self.explorer, self.prompts[0]["prompt"]):
+            laps.append(lap)
+            yield Turn("Measuring where a plain step's time goes", share)
+            if self.cancelled:
+                return
+        self.plain_shares = shares(laps)
+        yield Turn("Measuring what wider passes cost, C(n)", share)
+        rows = [fact.rows for races in self.races.values() for race in races for fact in race.facts]
+        last = next((i for i, n in enumerate(WIDTHS) if n >= max(rows, default=1)), len(WIDTHS))
+        widths = WIDTHS[: last + 2]
+        self.curve = measure_cost_curve(self.explorer.model, widths, curve_context(self.explorer))
+
+    def explain_differences(self) -> Iterator[Turn]:
+        """What the audit says of texts that differ from plain's; nothing where none does."""
+        differing = [
+            (method, place, race)
+            for method, races in self.races.items()
+            for place, race in enumerate(races)
+            if race.figures.difference is not None
+        ]
+        if differing and not self.cancelled:
+            yield Turn("Measuring the backend's noise, to explain differences", 1.0)
+            noise = None
+            for *_, race in differing[:NOISE_TEXTS]:
+                noise = _noisier(noise, self._noise(race))
+                yield Turn("Measuring the backend's noise, to explain differences", 1.0)
+            for method, place, race in differing[:MOST_EXPLAINED]:
+                if self.cancelled:
+                    break
+                self.races[method][place] = self._explained(method, race, noise)
+                yield Turn("Explaining differences", 1.0)
+        if not self.cancelled:
+            yield Turn("Done", 1.0, self.report())
+
+    def _noise(self, race: Race) -> Noise:
+        prompt, expected, _ = race.texts
+        return measure_noise(self.explorer.model, [(prompt, expected[:NOISE_TOKENS])], NOISE_WIDTHS)
+
+    def _explained(self, method: str, race: Race, noise: Noise) -> Race:
+        found = explain(self.explorer.model, noise, *race.texts, {}, method=method)
+        told = {"verdict": found.verdict, "explanation": found.explanation}
+        difference = race.figures.difference.model_copy(update=told)
+        return replace(race, figures=race.figures.model_copy(update={"difference": difference}))
+
+    def _drop_unfinished(self) -> None:
+        """Keep only prompts that every method has been through: means over different prompts
+        cannot be compared."""
+        done = min(map(len, self.races.values()))
+        self.races = {method: races[:done] for method, races in self.races.items()}
+
+
+def _noisier(one: Noise | None, other: Noise) -> Noise:
+    return other if one is None or other.margin > one.margin else one

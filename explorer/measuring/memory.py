@@ -1,0 +1,85 @@
+"""What a method holds in memory beside the base model, counted from the tensors themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import torch
+from pydantic import BaseModel as Schema
+from pydantic import ConfigDict, computed_field
+
+from explorer.decoding.registry import find_method
+from explorer.measuring.cost_curve import filled_cache
+from explorer.records.settings import DecodeSettings
+
+if TYPE_CHECKING:
+    from explorer import Explorer
+    from explorer.models.base import BaseModel
+
+CONTEXT = 128  # tokens in a draft model's KV cache when it is weighed
+
+
+class ExtraMemory(Schema):
+    """Bytes beside the base model's. Tensors that the base model owns too are not counted.
+
+    `cache_bytes` is a KV cache of the method's own, holding `context_length` tokens. `share` is
+    all of it over `base_bytes`, the base model's weights.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    weights_bytes: int
+    cache_bytes: int
+    context_length: int
+    base_bytes: int
+
+    @computed_field
+    @property
+    def share(self) -> float:
+        """Extra bytes over the base model's."""
+        return (self.weights_bytes + self.cache_bytes) / self.base_bytes
+
+    @computed_field
+    @property
+    def megabytes(self) -> float:
+        """Extra memory in 10⁶ bytes."""
+        return (self.weights_bytes + self.cache_bytes) / 1e6
+
+
+def extra_memory(explorer: Explorer, settings: DecodeSettings) -> ExtraMemory:
+    """What the settings' method adds to the base model. Raises ExplorerError if it lacks heads.
+
+    A draft model is loaded for it, if it is not yet. N-gram pools and indices are Python objects
+    of some kilobytes and count as nothing.
+    """
+    base = _storages(_tensors(explorer.model))
+    own: dict[int, int] = {}
+    cache_bytes = 0
+    chosen = explorer.heads_for(settings)
+    if chosen is not None:
+        own = _storages([*chosen.heads.parameters(), *chosen.heads.buffers()])
+    elif "draft_layers" in find_method(settings.method, explorer.heads).parameters:
+        draft = explorer.draft_model(settings.draft_layers)
+        own, cache_bytes = _storages(_tensors(draft)), _cache_bytes(draft)
+    return ExtraMemory(
+        weights_bytes=sum(size for place, size in own.items() if place not in base),
+        cache_bytes=cache_bytes,
+        context_length=CONTEXT,
+        base_bytes=sum(base.values()),
+    )
+
+
+def _tensors(model: BaseModel) -> Iterable[torch.Tensor]:
+    return [*model.network.parameters(), *model.network.buffers(), model.lm_head.weight]
+
+
+def _storages(tensors: Iterable[torch.Tensor]) -> dict[int, int]:
+    """Sizes in bytes of the tensors' memory, each piece once, by its address."""
+    storages = (tensor.untyped_storage() for tensor in tensors)
+    return {storage.data_ptr(): storage.nbytes() for storage in storages}
+
+
+def _cache_bytes(model: BaseModel) -> int:
+    cache = filled_cache(model, min(CONTEXT, model.context_length))
+    return sum(layer.keys.nbytes + layer.values.nbytes for layer in cache.layers)

@@ -1,0 +1,95 @@
+"""Where the time of a step goes, and what recording a trace adds to it.
+
+Decoding without recording, decoding with recording and plain decoding run interleaved on the same
+prompts, so that the comparison holds on a machine whose speed drifts.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from pydantic import BaseModel as Schema
+from pydantic import ConfigDict
+
+from explorer.analysis.shares import Shares, shares
+from explorer.decoding.loop import StepResult
+from explorer.decoding.race import interleave
+from explorer.records.settings import DecodeSettings
+
+if TYPE_CHECKING:
+    from explorer import Explorer
+
+Item = TypeVar("Item")
+
+
+class Overhead(Schema):
+    """One tree: how its step divides, and how much slower recording makes it.
+
+    `recording` is recording's time over that of a step without: 0.03 means 3 % slower. It is
+    measured as recording on versus off and may come out a little below 0.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    tree: str
+    nodes: int
+    n: int
+    steps: int
+    step_ms: float
+    shares: Shares | None
+    recording: float | None
+
+
+def measure_overhead(
+    explorer: Explorer, prompts: Sequence[str], settings: DecodeSettings
+) -> Overhead:
+    """Shares and recording cost of `settings` over the prompts, which are run through once each.
+
+    Raises ExplorerError for a tree that does not fit the heads.
+    """
+    laps: list[dict[str, float]] = []
+    rows: list[int] = []
+    spent = {"off": 0.0, "on": 0.0}
+    for prompt in prompts:
+        lanes = {
+            "off": timed(explorer.steps(explorer.encode(prompt, settings), settings)),
+            "on": timed(explorer.decode(prompt, settings)),
+        }
+        for name, (item, seconds) in interleave(lanes, turn=1):
+            if name == "off" and isinstance(item, StepResult) and item.verdict is not None:
+                laps.append(item.laps)
+                rows.append(item.draft.tree.n)
+            if seconds is not None:
+                spent[name] += seconds
+    n = round(statistics.median(rows)) if rows else 1  # trees may follow the context's length
+    return Overhead(
+        tree=settings.tree,
+        nodes=n - 1,
+        n=n,
+        steps=len(laps),
+        step_ms=1000 * sum(sum(lap.values()) for lap in laps) / max(1, len(laps)),
+        shares=shares(laps),
+        recording=spent["on"] / spent["off"] - 1 if spent["off"] > 0 else None,
+    )
+
+
+def timed(items: Iterator[Item]) -> Iterator[tuple[Item, float | None]]:
+    """Each item with the seconds that it took; None for the first, which holds the prefill."""
+    first = True
+    while True:
+        start = time.perf_counter()
+        try:
+            item = next(items)
+        except StopIteration:
+            return
+        yield item, None if first else time.perf_counter() - start
+        first = False
+
+
+def wide_tree(num_heads: int) -> str:
+    """A tree of 64 nodes that these heads can fill, for the bar that is set at that size."""
+    widths = {1: "64", 2: "4,15"}.get(num_heads, "4,3,4")
+    return f"cartesian:{widths}"

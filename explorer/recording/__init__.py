@@ -1,0 +1,1 @@
+"""From a step's tensors to its trace record."""

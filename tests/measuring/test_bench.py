@@ -1,0 +1,130 @@
+"""The benchmark: sums and means by hand, and the whole of it on a tiny model."""
+
+import threading
+
+import pytest
+
+from explorer.analysis.races import (
+    MethodFigures,
+)
+from explorer.measuring import bench as bench_module
+from explorer.measuring.bench import bench
+from explorer.measuring.bench_report import verdict_sentence
+from explorer.records.errors import ExplorerError
+from tests.tiny_lab import tiny_explorer
+
+PROMPTS = [
+    {"id": "a", "category": "code", "prompt": "def f"},
+    {"id": "b", "category": "chat", "prompt": "hello there"},
+    {"id": "c", "category": "chat", "prompt": "tell me"},
+]
+
+
+def _method(step_ms, speedup):
+    return MethodFigures(
+        tokens=20,
+        steps=10,
+        seconds=1,
+        tokens_per_second=20,
+        tokens_per_step=2,
+        step_ms=step_ms,
+        speedup=speedup,
+        shares=None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("speedup", "words"),
+    [
+        (1.25, "Speculation pays on this machine: medusa runs at 1.25×"),
+        (0.9, "does not pay"),
+        (1.03, "neither pays nor costs much on this machine: medusa runs at 1.03× plain, ± 0.05"),
+    ],
+)
+def test_the_sentence_tells_a_slowdown_from_a_speedup(speedup, words):
+    sentence = verdict_sentence(
+        "medusa", {"medusa": _method(30, speedup), "plain": _method(20, None)}, 0.05
+    )
+    assert words in sentence
+    assert "pays from 1.50" in sentence
+
+
+def test_nothing_measured_nothing_claimed():
+    assert "cannot say" in verdict_sentence(None, {"plain": _method(20, None)}, None)
+    assert "cannot say" in verdict_sentence("medusa", {}, None)
+
+
+@pytest.fixture(scope="module")
+def explorer():
+    return tiny_explorer()
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    monkeypatch.setattr(bench_module, "WIDTHS", (1, 4))
+
+
+def test_the_whole_benchmark(explorer, quick):
+    said = []
+    report = bench(
+        explorer, PROMPTS, max_new_tokens=12, reference=True, progress=lambda *w: said.append(w)
+    )
+    assert report.prompts == report.identical_prompts == 3
+    assert set(report.methods) == {"plain", "medusa"}
+    assert report.methods["plain"].tokens == report.methods["medusa"].tokens == 36
+    assert report.methods["plain"].tokens_per_step == 1
+    assert report.methods["medusa"].steps < 36  # tiny models repeat themselves; some drafts hold
+    assert report.speedup == report.methods["medusa"].speedup > 0
+    assert report.spread > 0
+    assert {name: c.prompts for name, c in report.per_category.items()} == {"code": 1, "chat": 2}
+    assert [o.nodes for o in report.overhead] == [2, 64]
+    for overhead in report.overhead:
+        assert overhead.shares.verify > 0
+        assert overhead.recording is not None
+    assert report.methods["plain"].shares.heads == 0
+    assert report.cost_curve.rows == [1, 4]
+    assert report.plain_over_generate > 0
+    assert report.reference.identical_prompts == 3
+    assert "on this machine" in report.sentence
+    shares_of_progress = [share for _, share in said]
+    assert shares_of_progress == sorted(shares_of_progress)
+    assert report.model_dump_json()
+
+
+def test_plain_alone(explorer, quick):
+    report = bench(explorer, PROMPTS[:1], methods=["plain"], max_new_tokens=6)
+    assert list(report.methods) == ["plain"]
+    assert report.speedup is None
+    assert report.reference is None
+    assert report.prompts == report.identical_prompts == 1
+
+
+def test_a_model_that_differs_is_counted(explorer, quick, monkeypatch):
+    real = explorer.race
+
+    def liar(prompt, settings, cancel=None):
+        for event in real(prompt, settings, cancel):
+            if hasattr(event, "token") and prompt == "tell me":
+                token = event.token.model_copy(update={"token_id": 96 - event.token.token_id})
+                event = event.model_copy(update={"token": token})
+            yield event
+
+    monkeypatch.setattr(explorer, "race", liar)
+    assert bench(explorer, PROMPTS, max_new_tokens=6).identical_prompts == 2
+
+
+def test_bad_input_is_one_clear_sentence(explorer):
+    with pytest.raises(ExplorerError, match="at least one prompt"):
+        bench(explorer, [])
+    with pytest.raises(ExplorerError, match="no method"):
+        bench(explorer, PROMPTS, methods=["telepathy"])
+
+
+def test_a_cancelled_benchmark_reports_what_it_has(explorer, quick):
+    cancel = threading.Event()
+    cancel.set()
+    report = bench(explorer, PROMPTS, max_new_tokens=6, cancel=cancel)
+    assert report.prompts == 0
+    assert report.speedup is None
+    assert "cannot say" in report.sentence
+    assert report.cost_curve is None
