@@ -19,20 +19,20 @@ from typing import TYPE_CHECKING
 from explorer.records.version import __version__
 
 if TYPE_CHECKING:
-    from explorer.engine import Explorer
-    from explorer.loading import load
+    from explorer.lab.lab import Lab
+    from explorer.lab.loading import load
     from explorer.records.errors import ExplorerError
     from explorer.records.schema import Trace
     from explorer.records.settings import DecodeSettings
 
-__all__ = ["DecodeSettings", "Explorer", "ExplorerError", "Trace", "__version__", "load"]
+__all__ = ["DecodeSettings", "ExplorerError", "Lab", "Trace", "__version__", "load"]
 
 _HOMES = {
     "DecodeSettings": "explorer.records.settings",
-    "Explorer": "explorer.engine",
     "ExplorerError": "explorer.records.errors",
+    "Lab": "explorer.lab.lab",
     "Trace": "explorer.records.schema",
-    "load": "explorer.loading",
+    "load": "explorer.lab.loading",
 }
 
 

@@ -13,7 +13,7 @@ from explorer.records.schema import Piece
 from explorer.records.text import join_pieces, readable, visible
 from explorer.ui.settings import SettingsInputs
 from tests.node import ROOT, ask_module, run_node
-from tests.ui.fakes import FakeExplorer
+from tests.ui.fakes import FakeLab
 from tests.ui.hostile import PIECES
 
 
@@ -68,7 +68,7 @@ def test_characters_are_named_as_in_python():
 
 @pytest.mark.parametrize("tokens", [6, 30, 160])
 def test_speedup_and_spread_are_those_of_the_analysis(tokens):
-    trace = FakeExplorer(shapes=(1, 2)).trace(max_new_tokens=tokens)
+    trace = FakeLab(shapes=(1, 2)).trace(max_new_tokens=tokens)
     figures = ask_module(
         "step_explorer/stats.js",
         "import('./assets/step_explorer/trace.js').then(({ Trace }) =>"

@@ -1,6 +1,7 @@
 """What holds for the repository as a whole: set-up files, layers, and what must not be in it."""
 
 import ast
+import graphlib
 import os
 import re
 import subprocess
@@ -11,18 +12,28 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "explorer"
-SOURCES = sorted(PACKAGE.rglob("*.py"))
-SHARED = {"records"}  # what every layer may import
-LAYERS = {
-    "weights": 0,
-    "kernels": 0,
-    "models": 0,
-    "heads": 0,
-    "decoding": 1,
-    "analysis": 2,
-    "training": 2,
+MODULES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted(PACKAGE.rglob("*.py"))
 }
-TOP = 3  # ui, the command line, and the package's own front door
+# Each package imports only from itself and from those before it.
+ORDER = (
+    "records",
+    "weights",
+    "kernels",
+    "models",
+    "heads",
+    "decoding",
+    "recording",
+    "analysis",
+    "measuring",
+    "training",
+    "lab",
+    "figures",
+    "commands",
+    "ui",
+)
+APART = {("ui", "commands"), ("training", "measuring"), ("commands", "ui")}
 
 
 def requirements(name):
@@ -98,74 +109,93 @@ def test_version_is_said_once():
 
 
 def imports_of(path):
-    """Names that a file imports, those for type checking alone left out."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    skipped = {
-        inner
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
-        for inner in ast.walk(node)
-    }
-    for node in ast.walk(tree):
-        if node in skipped:
-            continue
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: a relative import hides its layer"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-
-
-def layer_of(parts):
-    part = parts[0] if parts else ""
-    return LAYERS.get(part, TOP)
-
-
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_point_one_way(path):
-    here = path.relative_to(PACKAGE).with_suffix("").parts
-    for name in imports_of(path):
-        parts = name.split(".")
-        if parts[0] != "explorer":
-            continue
-        target = parts[1:]
-        if target and target[0] in SHARED:
-            continue
-        if here[0] in SHARED:
-            pytest.fail(f"{path.name} is imported by all and must not import {name}")
-        assert layer_of(target) <= layer_of(here), f"{path.name} imports {name}, a layer above it"
-
-
-@pytest.mark.parametrize(
-    "path", sorted((PACKAGE / "ui").rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE))
-)
-def test_ui_never_touches_a_tensor(path):
-    roots = {name.split(".")[0] for name in imports_of(path)}
-    assert not roots & {"torch", "transformers", "bitsandbytes", "safetensors"}
-
-
-@pytest.mark.parametrize(
-    "path",
-    sorted((PACKAGE / "records").rglob("*.py")),
-    ids=lambda path: str(path.relative_to(PACKAGE)),
-)
-def test_records_are_plain_data(path):
-    roots = {name.split(".")[0] for name in imports_of(path)}
-    assert not roots & {"torch", "transformers", "numpy", "gradio"}
-
-
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_nothing_is_unpickled_blindly(path):
+    """(module, name) of every import in a file: at the top, in functions, for type checking."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if not isinstance(node, ast.Call):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, None) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: a relative import hides its package"
+            yield from ((node.module, alias.name) for alias in node.names)
+
+
+def own_imports(path):
+    """The modules of the product that a file imports."""
+    for module, name in imports_of(path):
+        if module.split(".")[0] == "explorer":
+            whole = f"{module}.{name}"
+            yield whole if whole in MODULES else module
+
+
+def package_of(module):
+    return [*module.split("."), ""][1]
+
+
+def test_every_package_imports_only_from_those_before_it():
+    upwards = []
+    for module, path in MODULES.items():
+        here = package_of(module)
+        if here not in ORDER:  # the package's own front door
             continue
-        called = ast.unparse(node.func)
-        options = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
-        if called == "torch.load":
-            assert options.get("weights_only") == "True", f"line {node.lineno}"
-        assert called not in ("pickle.load", "pickle.loads", "joblib.load"), f"line {node.lineno}"
-        assert options.get("allow_pickle") != "True", f"line {node.lineno}"
-        assert options.get("trust_remote_code") != "True", f"line {node.lineno}"
+        for name in own_imports(path):
+            there = package_of(name)
+            if there not in ORDER[: ORDER.index(here) + 1] or (here, there) in APART:
+                upwards.append(f"{module} imports {name}")
+    assert upwards == []
+
+
+def test_no_module_imports_itself_by_a_detour():
+    sorter = graphlib.TopologicalSorter()
+    for module, path in MODULES.items():
+        sorter.add(module, *(name for name in own_imports(path) if name != module))
+    sorter.prepare()  # raises CycleError, which names the circle
+
+
+def test_records_need_no_library_but_pydantic_and_pages_no_tensor():
+    forbidden = {
+        "records": {"torch", "transformers", "numpy", "plotly", "gradio"},
+        "ui": {"torch", "transformers", "bitsandbytes", "safetensors"},
+    }
+    found = [
+        f"{module} imports {name}"
+        for module, path in MODULES.items()
+        for name, _ in imports_of(path)
+        if name.split(".")[0] in forbidden.get(package_of(module), ())
+    ]
+    assert found == []
+
+
+def test_nothing_is_unpickled_blindly():
+    found = []
+    for path in MODULES.values():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and is_blind(node):
+                found.append(f"{path.relative_to(ROOT)}, line {node.lineno}")
+    assert found == []
+
+
+def is_blind(call):
+    """Whether a call runs code that comes with a file."""
+    called = ast.unparse(call.func)
+    options = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
+    return (
+        (called == "torch.load" and options.get("weights_only") != "True")
+        or called in ("pickle.load", "pickle.loads", "joblib.load")
+        or options.get("allow_pickle") == "True"
+        or options.get("trust_remote_code") == "True"
+    )
+
+
+def test_the_lints_find_what_they_look_for():
+    calls = "torch.load(f)", "pickle.loads(b)", "np.load(f, allow_pickle=True)"
+    assert all(is_blind(ast.parse(call, mode="eval").body) for call in calls)
+    assert not is_blind(ast.parse("torch.load(f, weights_only=True)", mode="eval").body)
+    assert ("explorer.figures.notebook", "attach") in imports_of(PACKAGE / "__init__.py")
+    assert {package_of(module) for module in MODULES} - set(ORDER) == {"", "__main__"}
+
+
+def test_tools_do_not_import_tests():
+    for path in (ROOT / "tools").glob("*.py"):
+        assert not any(name.split(".")[0] == "tests" for name, _ in imports_of(path)), path
 
 
 def test_no_machine_path_and_no_registry_host_is_in_the_repository():
@@ -195,7 +225,7 @@ def test_no_file_is_too_large_for_a_clone():
 
 
 def test_commands_of_the_readme_exist():
-    from explorer.cli import COMMANDS
+    from explorer.commands.cli import COMMANDS
 
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     used = set(re.findall(r"python -m explorer (\w+)", text))

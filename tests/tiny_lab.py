@@ -68,12 +68,12 @@ class TinyTokenizer:
         return f"{token_id} "
 
 
-def tiny_explorer(num_heads=3, tree=None, cls=BaseModel, eos_ids=(), architecture="medusa"):
+def tiny_lab(num_heads=3, tree=None, cls=BaseModel, eos_ids=(), architecture="medusa"):
     """The product's own engine on the tiny model, with untrained heads."""
     from explorer.decoding.tree import chain
-    from explorer.engine import Explorer
     from explorer.heads.heads import HeadsConfig
     from explorer.heads.hydra import ARCHITECTURES, HydraHeads
+    from explorer.lab.lab import Lab
     from explorer.measuring.head_set import HeadSet
 
     model = tiny_model(cls)
@@ -92,4 +92,4 @@ def tiny_explorer(num_heads=3, tree=None, cls=BaseModel, eos_ids=(), architectur
         heads.use_embeddings(model.embeddings)
         torch.nn.init.normal_(heads.path_weight, std=0.05)
     trees = {128: tree or chain(2)}
-    return Explorer(model, {architecture: HeadSet(heads, "tiny", trees, trees)})
+    return Lab(model, {architecture: HeadSet(heads, "tiny", trees, trees)})

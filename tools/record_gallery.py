@@ -43,7 +43,7 @@ def main(arguments: list[str]) -> None:
         print(f"{path.name}: {len(trace.steps)} steps, {path.stat().st_size:,} bytes")
 
 
-def recorded(lab: explorer.Explorer, example: Example) -> Trace:
+def recorded(lab: explorer.Lab, example: Example) -> Trace:
     """A race of the example, timed."""
     builder = TraceBuilder()
     settings = explorer.DecodeSettings(**example.settings, **example.recorded)
@@ -52,7 +52,7 @@ def recorded(lab: explorer.Explorer, example: Example) -> Trace:
     return builder.trace()
 
 
-def telling_heads(lab: explorer.Explorer, trace: Trace) -> Iterator[AttentionHead]:
+def telling_heads(lab: explorer.Lab, trace: Trace) -> Iterator[AttentionHead]:
     """Of two steps and a few layers: the head that looks least at the first token, and the most."""
     layers = lab.model.config.num_hidden_layers
     for step in telling_steps(trace):

@@ -21,7 +21,7 @@ from plotly.offline import get_plotlyjs
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.browser.conftest import chromium  # noqa: E402
+from tools.browsers import chromium  # noqa: E402
 
 WIDTH = 760
 TO_IMAGE = """([figure, width]) => Plotly.toImage(figure,

@@ -10,7 +10,7 @@ from explorer.commands.options import (
     add_length_options,
     add_method_parameters,
     given_parameters,
-    load_explorer,
+    load_lab,
     settings_from,
 )
 from explorer.commands.prompts import add_prompts_options
@@ -33,12 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Decode every prompt twice and explain each difference."""
     prompts, settings = read_prompts(args.prompts, args.limit), settings_from(args)
-    explorer = load_explorer(args, console)
+    lab = load_lab(args, console)
     from explorer.measuring.audit import audit
 
     with console.share("audit") as progress:
         report = audit(
-            explorer,
+            lab,
             prompts,
             max_new_tokens=settings.max_new_tokens,
             method=settings.method,
@@ -48,7 +48,7 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         )
     return report.model_dump(mode="json") | {
         "sentence": report.sentence,
-        "tuned": explorer.model.tuned,
+        "tuned": lab.model.tuned,
     }
 
 

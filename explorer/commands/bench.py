@@ -10,7 +10,7 @@ from explorer.commands.options import (
     add_length_options,
     add_method_parameters,
     given_parameters,
-    load_explorer,
+    load_lab,
     method_list,
     settings_from,
 )
@@ -48,12 +48,12 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     methods = method_list(args.methods)
     if not methods:
         raise ExplorerError("--methods names no method: write for example plain,medusa.")
-    explorer = load_explorer(args, console)
+    lab = load_lab(args, console)
     from explorer.measuring.bench import bench
 
     with console.share("bench") as progress:
         report = bench(
-            explorer,
+            lab,
             prompts,
             methods=methods,
             max_new_tokens=settings.max_new_tokens,
@@ -62,7 +62,7 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             progress=progress,
             **given_parameters(args),
         )
-    return report.model_dump(mode="json") | {"notes": list(explorer.notes)}
+    return report.model_dump(mode="json") | {"notes": list(lab.notes)}
 
 
 def render(result: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from explorer.commands.console import Console, number, table
-from explorer.commands.options import load_explorer, settings_from
+from explorer.commands.options import load_lab, settings_from
 from explorer.commands.prompts import add_prompts_options
 from explorer.records.prompts import BUILT_IN, read_prompts
 
@@ -30,21 +30,21 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Measure, and keep the outcome for `--tree auto`."""
     prompts = read_prompts(args.prompts or str(BUILT_IN), args.limit)
     settings = settings_from(args)
-    explorer = load_explorer(args, console)
+    lab = load_lab(args, console)
     from explorer.measuring.batch import measure_batches
     from explorer.measuring.calibration import calibrate
     from explorer.measuring.decoded import decode_texts
 
     with console.share("calibrate") as progress:
-        decoded = decode_texts(explorer, prompts, settings, progress)
-        calibration = calibrate(explorer, prompts, decoded=decoded, progress=progress)
+        decoded = decode_texts(lab, prompts, settings, progress)
+        calibration = calibrate(lab, prompts, decoded=decoded, progress=progress)
     result = calibration.model_dump(mode="json") | {
         "sentence": calibration.sentence,
         "pays": calibration.pays,
     }
     if args.batches:
         with console.share("batches") as progress:
-            report = measure_batches(explorer, prompts, decoded=decoded, progress=progress)
+            report = measure_batches(lab, prompts, decoded=decoded, progress=progress)
         result["batches"] = report.model_dump(mode="json")
     return result
 

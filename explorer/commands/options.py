@@ -20,7 +20,7 @@ from explorer.records.settings import Acceptance, Backend, DecodeSettings, Devic
 from explorer.weights.presets import PRESETS, model_options
 
 if TYPE_CHECKING:
-    from explorer import Explorer
+    from explorer.lab.lab import Lab
 
 
 def add_model_options(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +51,7 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
 
-def load_explorer(args: argparse.Namespace, console: Console, heads: str | None = None) -> Explorer:
+def load_lab(args: argparse.Namespace, console: Console, heads: str | None = None) -> Lab:
     """The model and heads that the options name. `heads` takes the place of the option.
 
     Raises ExplorerError.
@@ -65,11 +65,11 @@ def load_explorer(args: argparse.Namespace, console: Console, heads: str | None 
         "adapter": args.adapter,
     }
     model_options(**asked)  # a misspelt preset is told at once
-    import explorer
+    from explorer.lab.loading import load
 
     if args.draft is not None:
         asked["draft"] = args.draft
-    loaded = explorer.load(**asked, progress=console.loading)
+    loaded = load(**asked, progress=console.loading)
     console.say(loaded.description)
     for note in loaded.notes:
         console.say(note)

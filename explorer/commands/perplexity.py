@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from explorer.commands.console import Console, number, table
-from explorer.commands.options import add_length_options, load_explorer, settings_from
+from explorer.commands.options import add_length_options, load_lab, settings_from
 from explorer.commands.prompts import add_prompts_options
 from explorer.records.errors import ExplorerError
 from explorer.records.prompts import read_prompts
@@ -43,12 +43,12 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Write and score."""
     prompts, settings = read_prompts(args.prompts, args.limit), settings_from(args)
     rules, temperatures = _names(args.rules), [_temperature(t) for t in _names(args.temperatures)]
-    explorer = load_explorer(args, console)
+    lab = load_lab(args, console)
     from explorer.measuring.perplexity import measure_perplexity
 
     with console.share("perplexity") as progress:
         report = measure_perplexity(
-            explorer,
+            lab,
             prompts,
             rules,
             temperatures,

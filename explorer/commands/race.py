@@ -8,7 +8,7 @@ from typing import Any
 from explorer.commands.console import Console, number, table
 from explorer.commands.options import (
     add_decode_options,
-    load_explorer,
+    load_lab,
     method_list,
     prompt_from,
     settings_from,
@@ -37,15 +37,15 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
     prompt, methods = prompt_from(args.prompt), race_methods(method_list(args.methods))
     settings = settings_from(args, method=methods[1])
-    explorer = load_explorer(args, console)
+    lab = load_lab(args, console)
     runs = {method: TraceBuilder() for method in methods}
     with console.bar(len(methods) * settings.max_new_tokens, " tokens") as bar:
-        for method, event in explorer.compare(prompt, settings, methods):
+        for method, event in lab.compare(prompt, settings, methods):
             runs[method].add(event)
             if isinstance(event, StepRecorded):
                 bar.update(len(event.step.emitted))
     traces = {method: run.trace() for method, run in runs.items()}
-    return race_result(traces) | {"notes": list(explorer.notes)}
+    return race_result(traces) | {"notes": list(lab.notes)}
 
 
 def render(result: dict[str, Any]) -> str:

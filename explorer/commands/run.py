@@ -10,7 +10,7 @@ from typing import Any
 from explorer.commands.console import Console, number
 from explorer.commands.options import (
     add_decode_options,
-    load_explorer,
+    load_lab,
     prompt_from,
     settings_from,
 )
@@ -46,18 +46,18 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
     prompt, settings = _prompt_or_trace(args), settings_from(args)
     trace_path = _writable(args.trace)
-    explorer = load_explorer(args, console)
+    lab = load_lab(args, console)
     if isinstance(prompt, Trace):
-        prompt = explorer.continuation(prompt)
+        prompt = lab.continuation(prompt)
     builder, text = TraceBuilder(), _TextStream(console)
     with console.bar(settings.max_new_tokens, " tokens", streams=True) as bar:
-        for event in explorer.decode(prompt, settings):
+        for event in lab.decode(prompt, settings):
             builder.add(event)
             bar.update(text.add(event, builder))
     trace = builder.trace()
     if trace_path is not None:
         write_trace(trace, trace_path)
-    return run_result(trace) | {"trace": args.trace, "notes": list(explorer.notes)}
+    return run_result(trace) | {"trace": args.trace, "notes": list(lab.notes)}
 
 
 def _prompt_or_trace(args: argparse.Namespace) -> str | Trace:

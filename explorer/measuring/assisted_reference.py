@@ -19,9 +19,9 @@ from explorer.measuring.reference import Clock, TimedRun, clocked_generate, in_t
 from explorer.records.settings import DecodeSettings
 
 if TYPE_CHECKING:
-    from explorer import Explorer
+    from explorer.measuring.lab_protocol import LabProtocol
 
-Theirs = Callable[["Explorer", list[int], DecodeSettings], tuple[list[int], Clock]]
+Theirs = Callable[["LabProtocol", list[int], DecodeSettings], tuple[list[int], Clock]]
 
 
 class AssistedReference(Schema):
@@ -37,31 +37,31 @@ class AssistedReference(Schema):
 
 
 def measure_assisted(
-    explorer: Explorer, prompts: Sequence[str], settings: Mapping[str, DecodeSettings]
+    lab: LabProtocol, prompts: Sequence[str], settings: Mapping[str, DecodeSettings]
 ) -> dict[str, AssistedReference]:
     """Those of the methods in `settings` that transformers has too, over the prompts."""
     runs = {"draft-model": _with_draft, "prompt-lookup": _with_lookup}
     return {
-        method: _compare(explorer, prompts, settings[method], theirs)
+        method: _compare(lab, prompts, settings[method], theirs)
         for method, theirs in runs.items()
         if method in settings
     }
 
 
 def _compare(
-    explorer: Explorer, prompts: Sequence[str], settings: DecodeSettings, theirs: Theirs
+    lab: LabProtocol, prompts: Sequence[str], settings: DecodeSettings, theirs: Theirs
 ) -> AssistedReference:
     def run_theirs(ids: list[int], most: int) -> TimedRun:
-        text, clock = theirs(explorer, ids, _shorter(settings, most))
+        text, clock = theirs(lab, ids, _shorter(settings, most))
         return text, len(text) - clock.first_tokens, clock.seconds
 
     def run_ours(ids: list[int], most: int) -> TimedRun:
-        text, spent = ours(explorer, ids, _shorter(settings, most))
+        text, spent = ours(lab, ids, _shorter(settings, most))
         return text, len(text) - 1, spent
 
     rates, identical = in_turn(
         {"theirs": run_theirs, "ours": run_ours},
-        [explorer.encode(prompt, settings) for prompt in prompts],
+        [lab.encode(prompt, settings) for prompt in prompts],
         settings.max_new_tokens,
     )
     return AssistedReference(
@@ -78,30 +78,28 @@ def _shorter(settings: DecodeSettings, most: int) -> DecodeSettings:
 
 
 def _with_draft(
-    explorer: Explorer, ids: list[int], settings: DecodeSettings
+    lab: LabProtocol, ids: list[int], settings: DecodeSettings
 ) -> tuple[list[int], Clock]:
     """`generate(assistant_model=…)`, drafting K tokens in every step as ours does."""
-    draft = explorer.draft_model(settings.draft_layers)
+    draft = lab.draft_model(settings.draft_layers)
     draft.network.generation_config = GenerationConfig(
         num_assistant_tokens=settings.draft_tokens,
         num_assistant_tokens_schedule="constant",
         assistant_confidence_threshold=0.0,
     )
     attention = contextlib.nullcontext()
-    if draft.network is not explorer.model.network:
+    if draft.network is not lab.model.network:
         attention = draft.library_attention()
     with attention:
-        return clocked_generate(
-            explorer.model, ids, settings.max_new_tokens, assistant=draft.network
-        )
+        return clocked_generate(lab.model, ids, settings.max_new_tokens, assistant=draft.network)
 
 
 def _with_lookup(
-    explorer: Explorer, ids: list[int], settings: DecodeSettings
+    lab: LabProtocol, ids: list[int], settings: DecodeSettings
 ) -> tuple[list[int], Clock]:
     """`generate(prompt_lookup_num_tokens=…)`."""
     return clocked_generate(
-        explorer.model,
+        lab.model,
         ids,
         settings.max_new_tokens,
         prompt_lookup_num_tokens=settings.lookup_tokens,

@@ -21,7 +21,7 @@ from explorer.records.events import TraceBuilder
 from explorer.records.settings import DecodeSettings, decode_settings
 
 if TYPE_CHECKING:
-    from explorer import Explorer
+    from explorer.measuring.lab_protocol import LabProtocol
     from explorer.models.base import BaseModel
 
 NOISE_TEXTS = 3  # texts that the noise is measured on
@@ -83,7 +83,7 @@ class AuditReport(Schema):
 
 
 def audit(
-    explorer: Explorer,
+    lab: LabProtocol,
     prompts: Sequence[dict[str, str]],
     max_new_tokens: int = 128,
     method: str = "medusa",
@@ -98,15 +98,15 @@ def audit(
     method's own (decoding/registry.py). Raises ExplorerError for bad settings. A cancelled audit
     reports on the prompts that it finished.
     """
-    model = explorer.model
+    model = lab.model
     plain = decode_settings(method="plain", max_new_tokens=max_new_tokens)
     fast = decode_settings(method=method, tree=tree, max_new_tokens=max_new_tokens, **parameters)
     runs = []
     for number, record in enumerate(prompts):
         if progress:
             progress(f"prompt {number + 1} of {len(prompts)}", number / len(prompts))
-        ids, expected = greedy_text(explorer, record["prompt"], plain, cancel)
-        _, got = greedy_text(explorer, record["prompt"], fast, cancel)
+        ids, expected = greedy_text(lab, record["prompt"], plain, cancel)
+        _, got = greedy_text(lab, record["prompt"], fast, cancel)
         if cancel is not None and cancel.is_set():
             break
         runs.append((record, ids, expected, got))
@@ -120,11 +120,11 @@ def audit(
 
 
 def greedy_text(
-    explorer: Explorer, prompt: str, settings: DecodeSettings, cancel: threading.Event | None
+    lab: LabProtocol, prompt: str, settings: DecodeSettings, cancel: threading.Event | None
 ) -> tuple[list[int], list[int]]:
     """(prompt ids, new ids) of one run."""
     builder = TraceBuilder()
-    for event in explorer.decode(prompt, settings, cancel=cancel):
+    for event in lab.decode(prompt, settings, cancel=cancel):
         builder.add(event)
     trace = builder.trace()
     return trace.header.prompt_ids, trace.new_token_ids or [t.token_id for t in trace.plain]

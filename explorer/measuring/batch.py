@@ -40,7 +40,7 @@ from explorer.records.schema import TOP_HEADS
 from explorer.records.settings import decode_settings
 
 if TYPE_CHECKING:
-    from explorer import Explorer
+    from explorer.measuring.lab_protocol import LabProtocol
 
 SIZES = (1, 2, 4, 8)  # sequences
 ROWS = (1, 2, 4, 8, 16)  # of each sequence, beside those of the best fixed tree
@@ -109,7 +109,7 @@ class _Gains:
 
 
 def measure_batches(
-    explorer: Explorer,
+    lab: LabProtocol,
     prompts: Sequence[dict[str, str]],
     method: str = "medusa",
     max_new_tokens: int = 128,
@@ -126,32 +126,32 @@ def measure_batches(
     Cancelled, it reports on the rounds that it finished. Raises ExplorerError without heads, for
     replies that are too short, and where it was cancelled before the first round.
     """
-    heads = require_heads(explorer, method)
+    heads = require_heads(lab, method)
     tell = progress or (lambda text, share: None)
     if decoded is None:
         settings = decode_settings(method=method, max_new_tokens=max_new_tokens)
-        decoded = decode_texts(explorer, prompts, settings, tell, cancel)
-    tree = explorer.heads[method].fixed_tree(context_length)
+        decoded = decode_texts(lab, prompts, settings, tell, cancel)
+    tree = lab.heads[method].fixed_tree(context_length)
     widths = sorted({*ROWS, tree.n})
-    room = explorer.model.context_length - widths[-1]
+    room = lab.model.context_length - widths[-1]
     context_length = max(1, min(context_length, room))
-    curves = _curves(explorer, sizes, widths, context_length, rounds, tell, cancel)
+    curves = _curves(lab, sizes, widths, context_length, rounds, tell, cancel)
     gains = _gains([text.rows for text in decoded.texts], tree, widths[-1])
     found = []
     for batch, curve in curves.items():
         costs = Costs(
             [curve],
-            heads_ms=time_heads(explorer.model, heads, sequences=batch),
+            heads_ms=time_heads(lab.model, heads, sequences=batch),
             rest_ms=batch * decoded.rest_ms,
             by_depth=heads.config.num_heads if heads.sees_path else 0,
         )
         found.append(_size(batch, costs, gains))
-    return _report(explorer, method, decoded, gains, found)
+    return _report(lab, method, decoded, gains, found)
 
 
 @torch.inference_mode()
 def _curves(
-    explorer: Explorer,
+    lab: LabProtocol,
     sizes: Sequence[int],
     widths: Sequence[int],
     context_length: int,
@@ -160,7 +160,7 @@ def _curves(
     cancel: threading.Event | None,
 ) -> dict[int, CostCurve]:
     """The cost curve of every batch size. All sizes take turns, so that a drift hurts all alike."""
-    passes = {b: BatchPasses(explorer.model, b, context_length, widths[-1]) for b in sizes}
+    passes = {b: BatchPasses(lab.model, b, context_length, widths[-1]) for b in sizes}
     times = {b: InterleavedTimes(widths) for b in sizes}
     for batch in sizes:  # warm up
         for n in widths:
@@ -217,13 +217,13 @@ def _size(batch: int, costs: Costs, gains: _Gains) -> BatchSize:
 
 
 def _report(
-    explorer: Explorer, method: str, decoded: Decoded, gains: _Gains, sizes: list[BatchSize]
+    lab: LabProtocol, method: str, decoded: Decoded, gains: _Gains, sizes: list[BatchSize]
 ) -> BatchReport:
-    model, (tree, tokens) = explorer.model, gains.auto
+    model, (tree, tokens) = lab.model, gains.auto
     gone = next((size.batch for size in sizes if size.speedup <= 1), None)
     return BatchReport(
         model=model.name,
-        heads=explorer.heads[method].name,
+        heads=lab.heads[method].name,
         backend=model.backend,
         device=str(model.device),
         method=method,

@@ -25,7 +25,7 @@ from explorer.records.errors import ExplorerError
 from explorer.records.settings import DecodeSettings, decode_settings
 
 if TYPE_CHECKING:
-    from explorer import Explorer
+    from explorer.measuring.lab_protocol import LabProtocol
 
 DEFAULT_METHODS = (PLAIN, "medusa")
 SIDE_PROMPTS = 6  # prompts that overhead, plain's step shares and the reference are measured on
@@ -36,7 +36,7 @@ Progress = Callable[[str, float | None], None]
 
 
 def bench(
-    explorer: Explorer,
+    lab: LabProtocol,
     prompts: Sequence[dict[str, str]],
     methods: Sequence[str] = DEFAULT_METHODS,
     max_new_tokens: int = 128,
@@ -59,16 +59,16 @@ def bench(
     tell = progress or (lambda text, share: None)
     racing = [method for method in dict.fromkeys(methods) if method != PLAIN]
     chosen = settings_of(racing, tree=tree, max_new_tokens=max_new_tokens, **parameters)
-    races = _races(explorer, prompts, chosen, tell, cancel)
+    races = _races(lab, prompts, chosen, tell, cancel)
     if cancel is not None and cancel.is_set():
-        return report_of(explorer, races, chosen, {})
-    memory = {method: extra_memory(explorer, chosen[method]) for method in racing}
-    side = _measured_aside(explorer, _side_prompts(prompts), chosen, reference, tell)
-    return report_of(explorer, races, chosen, memory, **side)
+        return report_of(lab, races, chosen, {})
+    memory = {method: extra_memory(lab, chosen[method]) for method in racing}
+    side = _measured_aside(lab, _side_prompts(prompts), chosen, reference, tell)
+    return report_of(lab, races, chosen, memory, **side)
 
 
 def _races(
-    explorer: Explorer,
+    lab: LabProtocol,
     prompts: Sequence[dict[str, str]],
     settings: Mapping[str, DecodeSettings],
     tell: Progress,
@@ -77,7 +77,7 @@ def _races(
     """Per method, the finished races of all prompts."""
     races: Races = {method: [] for method in settings}
     tell(f"prompt 1 of {len(prompts)}", 0.0)
-    for turn in race_turns(explorer, prompts, settings, cancel):
+    for turn in race_turns(lab, prompts, settings, cancel):
         if isinstance(turn, Race):
             races[turn.figures.method].append(turn)
             done = sum(map(len, races.values()))
@@ -88,7 +88,7 @@ def _races(
 
 
 def _measured_aside(
-    explorer: Explorer,
+    lab: LabProtocol,
     prompts: Sequence[str],
     chosen: Mapping[str, DecodeSettings],
     reference: bool,
@@ -98,31 +98,31 @@ def _measured_aside(
     main = next(iter(chosen))
     tell("where the time of a step goes", RACES)
     side: dict[str, object] = {
-        "plain_shares": shares(lap for prompt in prompts for lap in plain_laps(explorer, prompt)),
-        "overhead": _overheads(explorer, prompts, chosen[main]) if main in explorer.heads else [],
+        "plain_shares": shares(lap for prompt in prompts for lap in plain_laps(lab, prompt)),
+        "overhead": _overheads(lab, prompts, chosen[main]) if main in lab.heads else [],
     }
     tell("cost curve", 0.9)
-    side["curve"] = measure_cost_curve(explorer.model, WIDTHS, curve_context(explorer))
+    side["curve"] = measure_cost_curve(lab.model, WIDTHS, curve_context(lab))
     if reference:
         tell("transformers' generate()", 0.95)
-        compared = measure_reference(explorer, prompts, SIDE_TOKENS)
+        compared = measure_reference(lab, prompts, SIDE_TOKENS)
         side["reference"] = compared
         side["plain_over_generate"] = compared.plain_over_generate
-        side["assisted_reference"] = measure_assisted(explorer, prompts, _shortened(chosen))
+        side["assisted_reference"] = measure_assisted(lab, prompts, _shortened(chosen))
     return side
 
 
-def plain_laps(explorer: Explorer, prompt: str) -> Iterator[dict[str, float]]:
+def plain_laps(lab: LabProtocol, prompt: str) -> Iterator[dict[str, float]]:
     """Where the time of each plain step goes, in seconds by part."""
     settings = decode_settings(method=PLAIN, max_new_tokens=SIDE_TOKENS)
-    for item in explorer.steps(explorer.encode(prompt, settings), settings):
+    for item in lab.steps(lab.encode(prompt, settings), settings):
         if isinstance(item, StepResult):
             yield item.laps
 
 
-def curve_context(explorer: Explorer) -> int:
+def curve_context(lab: LabProtocol) -> int:
     """Tokens in the cache while the cost curve is measured."""
-    return min(CONTEXT, max(0, explorer.model.context_length - WIDTHS[-1]))
+    return min(CONTEXT, max(0, lab.model.context_length - WIDTHS[-1]))
 
 
 def _shortened(chosen: Mapping[str, DecodeSettings]) -> dict[str, DecodeSettings]:
@@ -138,14 +138,14 @@ def _side_prompts(prompts: Sequence[dict[str, str]]) -> list[str]:
 
 
 def _overheads(
-    explorer: Explorer, prompts: Sequence[str], settings: DecodeSettings
+    lab: LabProtocol, prompts: Sequence[str], settings: DecodeSettings
 ) -> list[Overhead]:
     """Of a method with heads, at the tree that was raced and at 64 nodes."""
     method = settings.method
-    trees = [settings.tree, wide_tree(explorer.heads[method].heads.config.num_heads)]
+    trees = [settings.tree, wide_tree(lab.heads[method].heads.config.num_heads)]
     return [
         measure_overhead(
-            explorer,
+            lab,
             prompts,
             decode_settings(method=method, tree=name, max_new_tokens=SIDE_TOKENS),
         )

@@ -23,7 +23,7 @@ from explorer.records.events import PlainRecorded, TraceBuilder
 from explorer.records.settings import DecodeSettings, decode_settings
 
 if TYPE_CHECKING:
-    from explorer import Explorer
+    from explorer.measuring.lab_protocol import LabProtocol
 
 Races = dict[str, list[Race]]
 
@@ -34,7 +34,7 @@ def settings_of(racing: Sequence[str], **values: object) -> dict[str, DecodeSett
 
 
 def race_turns(
-    explorer: Explorer,
+    lab: LabProtocol,
     prompts: Sequence[dict[str, str]],
     settings: Mapping[str, DecodeSettings],
     cancel: threading.Event | None = None,
@@ -46,7 +46,7 @@ def race_turns(
     for number, record in enumerate(prompts):
         for chosen in settings.values():
             builder, tokens = TraceBuilder(), 0
-            for event in explorer.race(record["prompt"], chosen, cancel=cancel):
+            for event in lab.race(record["prompt"], chosen, cancel=cancel):
                 builder.add(event)
                 tokens += isinstance(event, PlainRecorded)
                 yield (done + min(1.0, tokens / chosen.max_new_tokens)) / total
@@ -57,7 +57,7 @@ def race_turns(
 
 
 def report_of(
-    explorer: Explorer,
+    lab: LabProtocol,
     races: Races,
     settings: Mapping[str, DecodeSettings],
     memory: Mapping[str, ExtraMemory],
@@ -93,7 +93,7 @@ def report_of(
         "races": [race.figures for group in races.values() for race in group],
         "sentence": verdict_sentence(main, figures, spread),
     }
-    return BenchReport(**_header(explorer) | fields | more)
+    return BenchReport(**_header(lab) | fields | more)
 
 
 def _methods(
@@ -117,11 +117,11 @@ def _identical(races: Races) -> int:
     return sum(all(race.figures.identical for race in group) for group in groups)
 
 
-def _header(explorer: Explorer) -> dict[str, object]:
-    model = explorer.model
+def _header(lab: LabProtocol) -> dict[str, object]:
+    model = lab.model
     return {
         "model": model.name,
-        "heads": ", ".join(chosen.name for chosen in explorer.heads.values()) or None,
+        "heads": ", ".join(chosen.name for chosen in lab.heads.values()) or None,
         "backend": model.backend,
         "device": str(model.device),
     }

@@ -36,8 +36,8 @@ from explorer.records.schema import TOP_HEADS
 from explorer.records.settings import decode_settings
 
 if TYPE_CHECKING:
-    from explorer import Explorer
     from explorer.heads.heads import MedusaHeads
+    from explorer.measuring.lab_protocol import LabProtocol
     from explorer.models.base import BaseModel
 
 CONTEXTS = (128, 512)  # tokens
@@ -52,7 +52,7 @@ GUESSED_DECAY = 0.35  # from one rank to the next
 
 
 def calibrate(
-    explorer: Explorer,
+    lab: LabProtocol,
     prompts: Sequence[dict[str, str]],
     method: str = "medusa",
     max_new_tokens: int = 128,
@@ -68,11 +68,11 @@ def calibrate(
     what `decode_texts` made of them, where that was done before. Saved for this machine unless
     `save` is False. Raises ExplorerError without heads or usable prompts.
     """
-    model, heads = explorer.model, require_heads(explorer, method)
+    model, heads = lab.model, require_heads(lab, method)
     tell = progress or (lambda text, share: None)
     if decoded is None:
         settings = decode_settings(method=method, max_new_tokens=max_new_tokens)
-        decoded = decode_texts(explorer, prompts, settings, tell)
+        decoded = decode_texts(lab, prompts, settings, tell)
     curves = []
     for number, context in enumerate(_fitting(contexts, model)):
         tell(f"cost curve, {context} tokens of context", 0.7 + 0.3 * number / len(contexts))
@@ -228,11 +228,11 @@ def time_heads(
     return statistics.median(times[2:])  # the first ones allocate
 
 
-def require_heads(explorer: Explorer, method: str) -> MedusaHeads:
+def require_heads(lab: LabProtocol, method: str) -> MedusaHeads:
     """The heads that a method drafts with. Raises ExplorerError where none are loaded."""
-    if method not in explorer.heads:
+    if method not in lab.heads:
         raise ExplorerError(f"Calibrating needs {method.title()} heads: load some with --heads.")
-    return explorer.heads[method].heads
+    return lab.heads[method].heads
 
 
 def _fitting(contexts: Sequence[int], model: BaseModel) -> list[int]:

@@ -25,7 +25,7 @@ from explorer.records.errors import ExplorerError
 from explorer.records.settings import DecodeSettings
 
 if TYPE_CHECKING:
-    from explorer import Explorer
+    from explorer.measuring.lab_protocol import LabProtocol
 
 MOST_EXPLAINED = 12  # differences that are looked at; each costs a plain run up to its place
 
@@ -40,7 +40,7 @@ class Turn:
 
 
 def comparison(
-    explorer: Explorer,
+    lab: LabProtocol,
     prompts: Sequence[dict[str, str]],
     methods: Sequence[str],
     max_new_tokens: int,
@@ -56,18 +56,18 @@ def comparison(
     racing = [method for method in dict.fromkeys(methods) if method != PLAIN]
     chosen = settings_of(racing, tree=tree, max_new_tokens=max_new_tokens)
     for record in prompts:
-        _check(explorer, record, next(iter(chosen.values())))
+        _check(lab, record, next(iter(chosen.values())))
     yield Turn("Weighing the methods", 0.0)
-    run = _Comparison(explorer, prompts, chosen, cancel)
+    run = _Comparison(lab, prompts, chosen, cancel)
     yield from run.prepare()
     yield from run.races_of_all()
     yield from run.explain_differences()
 
 
-def _check(explorer: Explorer, record: Mapping[str, str], settings: DecodeSettings) -> None:
+def _check(lab: LabProtocol, record: Mapping[str, str], settings: DecodeSettings) -> None:
     """Raise ExplorerError for a prompt that does not fit, before anything is measured."""
     try:
-        explorer.encode(record["prompt"], settings)
+        lab.encode(record["prompt"], settings)
     except ExplorerError as error:
         raise ExplorerError(f"Prompt '{record['id']:.40}': {error}") from error
 
@@ -76,7 +76,7 @@ def _check(explorer: Explorer, record: Mapping[str, str], settings: DecodeSettin
 class _Comparison:
     """The state of one comparison between its turns."""
 
-    explorer: Explorer
+    lab: LabProtocol
     prompts: Sequence[dict[str, str]]
     chosen: dict[str, DecodeSettings]
     cancel: threading.Event | None
@@ -92,7 +92,7 @@ class _Comparison:
 
     def report(self) -> BenchReport:
         return report_of(
-            self.explorer,
+            self.lab,
             self.races,
             self.chosen,
             self.memory,
@@ -105,8 +105,8 @@ class _Comparison:
         """What each method adds to memory; those that lack something are set aside."""
         for method, settings in list(self.chosen.items()):
             try:
-                self.memory[method] = extra_memory(self.explorer, settings)
-                self.explorer.tree_for(settings)
+                self.memory[method] = extra_memory(self.lab, settings)
+                self.lab.tree_for(settings)
             except ExplorerError as error:
                 self.unavailable[method] = str(error)
                 del self.chosen[method]
@@ -118,7 +118,7 @@ class _Comparison:
     def races_of_all(self) -> Iterator[Turn]:
         """The races; what they cost aside is measured after the first prompt."""
         count, share = len(self.prompts), 0.0
-        for turn in race_turns(self.explorer, self.prompts, self.chosen, self.cancel):
+        for turn in race_turns(self.lab, self.prompts, self.chosen, self.cancel):
             if not isinstance(turn, Race):
                 share = turn
                 yield Turn(self._now(), share)
@@ -143,7 +143,7 @@ class _Comparison:
     def measure_aside(self, share: float) -> Iterator[Turn]:
         """Where plain's time goes, and what a pass of so many rows costs."""
         laps = []
-        for lap in plain_laps(self.explorer, self.prompts[0]["prompt"]):
+        for lap in plain_laps(self.lab, self.prompts[0]["prompt"]):
             laps.append(lap)
             yield Turn("Measuring where a plain step's time goes", share)
             if self.cancelled:
@@ -153,7 +153,7 @@ class _Comparison:
         rows = [fact.rows for races in self.races.values() for race in races for fact in race.facts]
         last = next((i for i, n in enumerate(WIDTHS) if n >= max(rows, default=1)), len(WIDTHS))
         widths = WIDTHS[: last + 2]
-        self.curve = measure_cost_curve(self.explorer.model, widths, curve_context(self.explorer))
+        self.curve = measure_cost_curve(self.lab.model, widths, curve_context(self.lab))
 
     def explain_differences(self) -> Iterator[Turn]:
         """What the audit says of texts that differ from plain's; nothing where none does."""
@@ -179,10 +179,10 @@ class _Comparison:
 
     def _noise(self, race: Race) -> Noise:
         prompt, expected, _ = race.texts
-        return measure_noise(self.explorer.model, [(prompt, expected[:NOISE_TOKENS])], NOISE_WIDTHS)
+        return measure_noise(self.lab.model, [(prompt, expected[:NOISE_TOKENS])], NOISE_WIDTHS)
 
     def _explained(self, method: str, race: Race, noise: Noise) -> Race:
-        found = explain(self.explorer.model, noise, *race.texts, {}, method=method)
+        found = explain(self.lab.model, noise, *race.texts, {}, method=method)
         told = {"verdict": found.verdict, "explanation": found.explanation}
         difference = race.figures.difference.model_copy(update=told)
         return replace(race, figures=race.figures.model_copy(update={"difference": difference}))

@@ -15,7 +15,7 @@ from explorer.records.schema import Step
 from explorer.records.settings import DecodeSettings
 
 if TYPE_CHECKING:
-    from explorer import Explorer
+    from explorer.measuring.lab_protocol import LabProtocol
 
 Progress = Callable[[str, float | None], None]
 
@@ -34,7 +34,7 @@ class Decoded:
 
 
 def decode_texts(
-    explorer: Explorer,
+    lab: LabProtocol,
     prompts: Sequence[dict[str, str]],
     settings: DecodeSettings,
     tell: Progress,
@@ -47,7 +47,7 @@ def decode_texts(
     for number, record in enumerate(prompts):
         tell(f"prompt {number + 1} of {len(prompts)}", 0.7 * number / len(prompts))
         builder = TraceBuilder()
-        for event in explorer.decode(record["prompt"], settings, cancel=cancel):
+        for event in lab.decode(record["prompt"], settings, cancel=cancel):
             builder.add(event)
         if cancel is not None and cancel.is_set():
             break

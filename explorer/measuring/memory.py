@@ -14,7 +14,7 @@ from explorer.measuring.cost_curve import filled_cache
 from explorer.records.settings import DecodeSettings
 
 if TYPE_CHECKING:
-    from explorer import Explorer
+    from explorer.measuring.lab_protocol import LabProtocol
     from explorer.models.base import BaseModel
 
 CONTEXT = 128  # tokens in a draft model's KV cache when it is weighed
@@ -47,20 +47,20 @@ class ExtraMemory(Schema):
         return (self.weights_bytes + self.cache_bytes) / 1e6
 
 
-def extra_memory(explorer: Explorer, settings: DecodeSettings) -> ExtraMemory:
+def extra_memory(lab: LabProtocol, settings: DecodeSettings) -> ExtraMemory:
     """What the settings' method adds to the base model. Raises ExplorerError if it lacks heads.
 
     A draft model is loaded for it, if it is not yet. N-gram pools and indices are Python objects
     of some kilobytes and count as nothing.
     """
-    base = _storages(_tensors(explorer.model))
+    base = _storages(_tensors(lab.model))
     own: dict[int, int] = {}
     cache_bytes = 0
-    chosen = explorer.heads_for(settings)
+    chosen = lab.heads_for(settings)
     if chosen is not None:
         own = _storages([*chosen.heads.parameters(), *chosen.heads.buffers()])
-    elif "draft_layers" in find_method(settings.method, explorer.heads).parameters:
-        draft = explorer.draft_model(settings.draft_layers)
+    elif "draft_layers" in find_method(settings.method, lab.heads).parameters:
+        draft = lab.draft_model(settings.draft_layers)
         own, cache_bytes = _storages(_tensors(draft)), _cache_bytes(draft)
     return ExtraMemory(
         weights_bytes=sum(size for place, size in own.items() if place not in base),

@@ -20,7 +20,7 @@ from explorer.decoding.race import interleave
 from explorer.records.settings import DecodeSettings
 
 if TYPE_CHECKING:
-    from explorer import Explorer
+    from explorer.measuring.lab_protocol import LabProtocol
 
 Item = TypeVar("Item")
 
@@ -44,7 +44,7 @@ class Overhead(Schema):
 
 
 def measure_overhead(
-    explorer: Explorer, prompts: Sequence[str], settings: DecodeSettings
+    lab: LabProtocol, prompts: Sequence[str], settings: DecodeSettings
 ) -> Overhead:
     """Shares and recording cost of `settings` over the prompts, which are run through once each.
 
@@ -55,8 +55,8 @@ def measure_overhead(
     spent = {"off": 0.0, "on": 0.0}
     for prompt in prompts:
         lanes = {
-            "off": timed(explorer.steps(explorer.encode(prompt, settings), settings)),
-            "on": timed(explorer.decode(prompt, settings)),
+            "off": timed(lab.steps(lab.encode(prompt, settings), settings)),
+            "on": timed(lab.decode(prompt, settings)),
         }
         for name, (item, seconds) in interleave(lanes, turn=1):
             if name == "off" and isinstance(item, StepResult) and item.verdict is not None:

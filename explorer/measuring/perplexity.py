@@ -29,7 +29,7 @@ from explorer.records.schema import Trace
 from explorer.records.settings import DecodeSettings, decode_settings
 
 if TYPE_CHECKING:
-    from explorer import Explorer
+    from explorer.measuring.lab_protocol import LabProtocol
     from explorer.models.base import BaseModel
 
 RULES = ("greedy", "sample", "typical")
@@ -97,7 +97,7 @@ class ScoredText:
 
 
 def measure_perplexity(
-    explorer: Explorer,
+    lab: LabProtocol,
     prompts: Sequence[dict[str, str]],
     rules: Sequence[str] = RULES,
     temperatures: Sequence[float] = TEMPERATURES,
@@ -117,14 +117,14 @@ def measure_perplexity(
     for number, record in enumerate(prompts):
         if progress:
             progress(f"prompt {number + 1} of {len(prompts)}", number / len(prompts))
-        found = _replies(explorer, record["prompt"], number, cells, cancel)
+        found = _replies(lab, record["prompt"], number, cells, cancel)
         if found is None:
             break
         for cell, text in found.items():
             texts[cell].append(text)
     if not any(texts.values()):
         raise ExplorerError("No prompt was finished, so there is no text to score.")
-    return _report(explorer, next(iter(cells.values())), texts)
+    return _report(lab, next(iter(cells.values())), texts)
 
 
 def _cells(
@@ -148,7 +148,7 @@ def _cells(
 
 
 def _replies(
-    explorer: Explorer,
+    lab: LabProtocol,
     prompt: str,
     number: int,
     cells: dict[Cell, DecodeSettings],
@@ -159,11 +159,11 @@ def _replies(
     for cell, settings in cells.items():
         seeded = settings.model_copy(update={"seed": settings.seed + number})
         builder = TraceBuilder()
-        for event in explorer.decode(prompt, seeded, cancel=cancel):
+        for event in lab.decode(prompt, seeded, cancel=cancel):
             builder.add(event)
         if cancel is not None and cancel.is_set():
             return None
-        found[cell] = _scored(explorer.model, builder.trace())
+        found[cell] = _scored(lab.model, builder.trace())
     return found
 
 
@@ -193,11 +193,11 @@ def surprise(model: BaseModel, prompt: Sequence[int], text: Sequence[int]) -> fl
 
 
 def _report(
-    explorer: Explorer,
+    lab: LabProtocol,
     settings: DecodeSettings,
     texts: dict[Cell, list[ScoredText]],
 ) -> PerplexityReport:
-    model, chosen = explorer.model, explorer.heads_for(settings)
+    model, chosen = lab.model, lab.heads_for(settings)
     return PerplexityReport(
         model=model.name,
         heads=chosen.name if chosen else None,

@@ -23,7 +23,7 @@ from explorer.records.settings import DecodeSettings, decode_settings
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-    from explorer import Explorer
+    from explorer.measuring.lab_protocol import LabProtocol
     from explorer.models.base import BaseModel
 
 WARM_UP_TOKENS = 4
@@ -44,15 +44,15 @@ class Reference(Schema):
 
 
 def measure_reference(
-    explorer: Explorer, prompts: Sequence[str], max_new_tokens: int = 64
+    lab: LabProtocol, prompts: Sequence[str], max_new_tokens: int = 64
 ) -> Reference:
     """Decode every prompt with both, the one that goes first changing from prompt to prompt."""
     settings = decode_settings(method="plain")
     runs = {
-        "generate": lambda ids, most: _after_first(generate(explorer.model, ids, most)),
-        "plain": lambda ids, most: _after_first(plain(explorer, ids, most)),
+        "generate": lambda ids, most: _after_first(generate(lab.model, ids, most)),
+        "plain": lambda ids, most: _after_first(plain(lab, ids, most)),
     }
-    ids = [explorer.encode(prompt, settings) for prompt in prompts]
+    ids = [lab.encode(prompt, settings) for prompt in prompts]
     rates, identical = in_turn(runs, ids, max_new_tokens)
     return Reference(
         prompts=len(prompts),
@@ -101,16 +101,16 @@ def quotient(a: float | None, b: float | None) -> float | None:
     return None if a is None or b is None else a / b
 
 
-def plain(explorer: Explorer, ids: list[int], max_new_tokens: int) -> Run:
+def plain(lab: LabProtocol, ids: list[int], max_new_tokens: int) -> Run:
     """Our plain decoding, by the clock on the wall."""
-    return ours(explorer, ids, decode_settings(method="plain", max_new_tokens=max_new_tokens))
+    return ours(lab, ids, decode_settings(method="plain", max_new_tokens=max_new_tokens))
 
 
-def ours(explorer: Explorer, ids: list[int], settings: DecodeSettings) -> Run:
+def ours(lab: LabProtocol, ids: list[int], settings: DecodeSettings) -> Run:
     """Our decoding by any method, by the clock on the wall."""
     tokens: list[int] = []
     start = end = 0.0
-    for item in explorer.steps(ids, settings):
+    for item in lab.steps(ids, settings):
         if isinstance(item, StepResult):
             tokens += item.emitted
         else:

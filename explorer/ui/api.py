@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import gradio as gr
 
@@ -17,9 +17,13 @@ from explorer.records.events import Event, TraceBuilder
 from explorer.records.schema import Trace
 from explorer.records.text import join_pieces
 from explorer.ui.api_arguments import RACE, RUN, Argument, describe
-from explorer.ui.engine import Engine, Racer, Ticket
 from explorer.ui.limits import Limits
 from explorer.ui.runs import RUNS, at_hand, checked_settings, sentence, until_turn
+from explorer.ui.worker import ModelWorker, Ticket
+
+if TYPE_CHECKING:
+    from explorer.lab.lab import Lab
+
 
 Item = TypeVar("Item")
 Answer = dict[str, Any]
@@ -41,8 +45,8 @@ class Api:
     Gradio closes them when the client goes away, and that ends the run.
     """
 
-    def __init__(self, engine: Engine, limits: Limits) -> None:
-        self.engine, self.limits = engine, limits
+    def __init__(self, worker: ModelWorker, limits: Limits) -> None:
+        self.worker, self.limits = worker, limits
 
     def run(self, prompt: object, trace: object, **given: object) -> Iterator[Answer]:
         """What `python -m explorer run --json` prints; `trace` holds the trace, or null."""
@@ -51,8 +55,8 @@ class Api:
         settings, wanted = checked_settings(prompt, given, self.limits), _flag(trace)
         builder = TraceBuilder()
 
-        def begin(racer: Racer, ticket: Ticket) -> Iterator[Event]:
-            return racer.decode(prompt, at_hand(settings, racer), ticket.cancel)
+        def begin(lab: Lab, ticket: Ticket) -> Iterator[Event]:
+            return lab.decode(prompt, at_hand(settings, lab), ticket.cancel)
 
         yield from self._updates(begin, builder.add, builder)
         done = builder.trace()
@@ -68,8 +72,8 @@ class Api:
         settings = checked_settings(prompt, given | {"method": names[1]}, self.limits)
         builders = {name: TraceBuilder() for name in names}
 
-        def begin(racer: Racer, ticket: Ticket) -> Iterator[tuple[str, Event]]:
-            return racer.compare(prompt, settings, names, ticket.cancel)
+        def begin(lab: Lab, ticket: Ticket) -> Iterator[tuple[str, Event]]:
+            return lab.compare(prompt, settings, names, ticket.cancel)
 
         def add(item: tuple[str, Event]) -> None:
             builders[item[0]].add(item[1])
@@ -81,16 +85,16 @@ class Api:
 
     def _updates(
         self,
-        begin: Callable[[Racer, Ticket], Iterator[Item]],
+        begin: Callable[[Lab, Ticket], Iterator[Item]],
         add: Callable[[Item], None],
         shown: TraceBuilder,
     ) -> Iterator[Answer]:
         """Wait for the model, then hand what the run tells to `add`."""
-        ticket = self.engine.enter()
+        ticket = self.worker.enter()
         try:
-            for _ in until_turn(self.engine, ticket):
-                yield _update("loading" if self.engine.racer is None else "waiting", shown)
-            turns = self.engine.turns(lambda racer: begin(racer, ticket))
+            for _ in until_turn(self.worker, ticket):
+                yield _update("loading" if self.worker.lab is None else "waiting", shown)
+            turns = self.worker.turns(lambda lab: begin(lab, ticket))
             try:
                 while (items := turns.advance(TURN)) is not None:
                     for item in items:
@@ -99,15 +103,15 @@ class Api:
             finally:
                 turns.close()
         finally:
-            self.engine.leave(ticket)
+            self.worker.leave(ticket)
 
     def _notes(self) -> Answer:
-        return {"notes": list(self.engine.racer.notes)}
+        return {"notes": list(self.worker.lab.notes)}
 
 
-def connect_api(engine: Engine, limits: Limits, demo: gr.Blocks) -> None:
+def connect_api(worker: ModelWorker, limits: Limits, demo: gr.Blocks) -> None:
     """Register the endpoints in `demo`, which must be entered."""
-    api = Api(engine, limits)
+    api = Api(worker, limits)
     for name, answers, about, arguments in (
         ("run", api.run, ABOUT_RUN, RUN),
         ("race", api.race, ABOUT_RACE, RACE),

@@ -10,8 +10,8 @@ from pydantic import ValidationError
 
 from explorer.records.attention import AttentionHead, AttentionQuestion, OtherModelError
 from explorer.records.errors import ExplorerError
-from explorer.ui.engine import Engine
 from explorer.ui.limits import Limits
+from explorer.ui.worker import ModelWorker
 
 log = logging.getLogger(__name__)
 MOST_CHARACTERS = 1_000_000  # of a question
@@ -33,8 +33,8 @@ BUG = "The weights could not be computed: choose another layer or step."
 class AttentionDesk:
     """Answers the browser's questions, one after the other. `limits` are those of the host."""
 
-    def __init__(self, engine: Engine, limits: Limits) -> None:
-        self._engine, self._limits = engine, limits
+    def __init__(self, worker: ModelWorker, limits: Limits) -> None:
+        self._worker, self._limits = worker, limits
         self._places = threading.BoundedSemaphore(PLACES)
         self._one_at_a_time = threading.Lock()  # so that a run's turn comes after each of them
 
@@ -59,19 +59,19 @@ class AttentionDesk:
         tokens = len(question.prefix) + len(question.token_ids)
         if tokens > self._limits.attention_tokens:
             raise ExplorerError(LONG.format(self._limits.attention_tokens))
-        if tokens > AT_ONCE and self._engine.busy:
+        if tokens > AT_ONCE and self._worker.busy:
             raise ExplorerError(BUSY)
         if not self._places.acquire(blocking=False):
             raise ExplorerError(WAIT)
         try:
             with self._one_at_a_time:
-                return self._engine.between_turns(lambda racer: racer.weigh(question))
+                return self._worker.between_turns(lambda lab: lab.weigh(question))
         finally:
             self._places.release()
 
     def _require_model(self) -> None:
-        if self._engine.racer is None:
-            loading = self._engine.status.phase == "loading"
+        if self._worker.lab is None:
+            loading = self._worker.status.phase == "loading"
             raise ExplorerError(LOADING) if loading else OtherModelError(NO_MODEL)
 
 

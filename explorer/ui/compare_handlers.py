@@ -14,11 +14,11 @@ from explorer.ui import updates
 from explorer.ui.compare_page import ComparePage, build_compare_page
 from explorer.ui.compare_request import Request, asks_for_batches, checked
 from explorer.ui.compare_session import CompareSession, encoded
-from explorer.ui.engine import Engine
 from explorer.ui.limits import Limits
 from explorer.ui.runs import sentence, until_turn
 from explorer.ui.session import stop_session
 from explorer.ui.updates import Update
+from explorer.ui.worker import ModelWorker
 
 TURN = 0.25  # seconds of work between two messages to the browser
 POLL = 0.25
@@ -33,8 +33,8 @@ NEEDS_MODEL = (
 class CompareHandlers:
     """The page and its handlers, over one engine and its limits. Built inside a gr.Blocks."""
 
-    def __init__(self, engine: Engine, limits: Limits) -> None:
-        self.engine, self.limits = engine, limits
+    def __init__(self, worker: ModelWorker, limits: Limits) -> None:
+        self.worker, self.limits = worker, limits
         self._sessions: WeakValueDictionary[str, CompareSession] = WeakValueDictionary()
         self.page: ComparePage = build_compare_page(limits, self.missed)
 
@@ -54,13 +54,13 @@ class CompareHandlers:
             yield self._told(session)
             return
         self._sessions[session.key] = session
-        session.phase, session.ticket = "waiting", self.engine.enter()
+        session.phase, session.ticket = "waiting", self.worker.enter()
         if last is not None:
             last.give_way(session)
         try:
             yield from self._work(session, request)
         finally:
-            self.engine.leave(session.ticket)
+            self.worker.leave(session.ticket)
         if not session.superseded:
             yield self._told(session)
 
@@ -70,9 +70,9 @@ class CompareHandlers:
 
     def tick(self) -> Update:
         """Tell how far loading is; once it has ended, tell it a last time and rest."""
-        page, status = self.page, self.engine.status
+        page, status = self.page, self.worker.status
         update = {
-            page.header: updates.header(self.engine, "Compare"),
+            page.header: updates.header(self.worker, "Compare"),
             page.compare: encoded({"engine": vars(status) | {"text": self._status_text()}}),
         }
         if status.phase != "loading":
@@ -80,7 +80,7 @@ class CompareHandlers:
         return update
 
     def _status_text(self) -> str:
-        status = self.engine.status
+        status = self.worker.status
         return NEEDS_MODEL if status.recorded_only else status.text
 
     def _told(self, session: CompareSession) -> Update:
@@ -89,16 +89,16 @@ class CompareHandlers:
     def _wait(self, session: CompareSession) -> Iterator[Update]:
         """Until the model is loaded and this comparison's turn has come."""
         told = None
-        for _ in until_turn(self.engine, session.ticket):
+        for _ in until_turn(self.worker, session.ticket):
             session.text = self._waiting(session)
             if session.text != told:
                 told = session.text
                 yield self._told(session)
 
     def _waiting(self, session: CompareSession) -> str:
-        if self.engine.racer is None:
-            return f"{self.engine.status.text}. The comparison starts by itself after that."
-        runs = numbers.plural(self.engine.ahead(session.ticket), "run")
+        if self.worker.lab is None:
+            return f"{self.worker.status.text}. The comparison starts by itself after that."
+        runs = numbers.plural(self.worker.ahead(session.ticket), "run")
         return f"Waiting: {runs} before yours. It starts by itself."
 
     def _work(self, session: CompareSession, request: Request) -> Iterator[Update]:
@@ -112,11 +112,11 @@ class CompareHandlers:
         except Exception as error:
             cancelled = session.ticket.cancel.is_set() and isinstance(error, ExplorerError)
             session.phase = "stopped" if cancelled else "failed"
-            session.problem = NEEDS_MODEL if self.engine.status.recorded_only else sentence(error)
+            session.problem = NEEDS_MODEL if self.worker.status.recorded_only else sentence(error)
 
     def _compare(self, session: CompareSession, request: Request) -> Iterator[Update]:
         asked = {name: getattr(request, name) for name in COMPARED}
-        turns = self.engine.compare(session.ticket, **asked)
+        turns = self.worker.compare(session.ticket, **asked)
         try:
             yield self._told(session)
             while (told := turns.advance(TURN)) is not None:
@@ -131,7 +131,7 @@ class CompareHandlers:
     def _batches(self, session: CompareSession, request: Request) -> Iterator[Update]:
         some = request.prompts[:BATCH_PROMPTS]
         tokens = request.max_new_tokens
-        work = self.engine.batches(
+        work = self.worker.batches(
             session.ticket, prompts=some, max_new_tokens=tokens, progress=session.progress
         )
         while not work.done():
@@ -140,9 +140,9 @@ class CompareHandlers:
         session.packed.append(["batches", work.result().model_dump(mode="json")])
 
 
-def connect_compare(engine: Engine, limits: Limits, demo: gr.Blocks) -> ComparePage:
+def connect_compare(worker: ModelWorker, limits: Limits, demo: gr.Blocks) -> ComparePage:
     """Build the Compare page and wire its components to their handlers."""
-    handlers = CompareHandlers(engine, limits)
+    handlers = CompareHandlers(worker, limits)
     page = handlers.page
     quiet = {"show_progress": "hidden", "api_visibility": "private"}
     page.compare.submit(

@@ -8,8 +8,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from explorer.ui.engine import Ticket
 from explorer.ui.session import Phase, Successive
+from explorer.ui.worker import Ticket
 
 if TYPE_CHECKING:
     from explorer.measuring.bench_report import BenchReport

@@ -13,7 +13,6 @@ from explorer.records.paths import ASSETS
 from explorer.records.settings import DecodeSettings
 from explorer.ui import updates
 from explorer.ui.attention import AttentionDesk
-from explorer.ui.engine import Engine, Turns
 from explorer.ui.examples import CHANGED, EXAMPLES
 from explorer.ui.limits import Limits
 from explorer.ui.page import NOTHING_YET, Page, build_page
@@ -21,6 +20,7 @@ from explorer.ui.runs import RUNS, at_hand, checked_settings, sentence, until_tu
 from explorer.ui.session import Session, stop_session
 from explorer.ui.settings import SettingsInputs
 from explorer.ui.updates import Update
+from explorer.ui.worker import ModelWorker, Turns
 
 TURN = 0.1  # seconds of decoding between two messages to the browser
 QUIET = {"show_progress": "hidden", "concurrency_limit": 16, "api_visibility": "private"}
@@ -29,10 +29,10 @@ QUIET = {"show_progress": "hidden", "concurrency_limit": 16, "api_visibility": "
 class Handlers:
     """The page and its handlers, over one engine and its limits. Built inside a gr.Blocks."""
 
-    def __init__(self, engine: Engine, limits: Limits) -> None:
-        self.engine, self.limits = engine, limits
+    def __init__(self, worker: ModelWorker, limits: Limits) -> None:
+        self.worker, self.limits = worker, limits
         self._sessions: WeakValueDictionary[str, Session] = WeakValueDictionary()
-        self.page: Page = build_page(limits, self.missed, AttentionDesk(engine, limits).answer)
+        self.page: Page = build_page(limits, self.missed, AttentionDesk(worker, limits).answer)
 
     def missed(self, key: str, first: int) -> str:
         """The events of a run from number `first` on, for a browser that lacks some."""
@@ -64,7 +64,7 @@ class Handlers:
             yield {self.page.session: session} | self._standing(session)
             return
         self._sessions[session.key] = session
-        session.phase, session.ticket = "waiting", self.engine.enter()
+        session.phase, session.ticket = "waiting", self.worker.enter()
         if last is not None:
             last.give_way(session)
         try:
@@ -73,7 +73,7 @@ class Handlers:
             begin = session.earlier if prompt is None else prompt
             yield from self._race(session, begin, settings)
         finally:
-            self.engine.leave(session.ticket)
+            self.worker.leave(session.ticket)
         if not session.superseded:
             yield self._ended(session)
 
@@ -83,11 +83,11 @@ class Handlers:
 
     def tick(self, session: Session | None) -> Update:
         """Tell how far loading is; once it has ended, tell it a last time and rest."""
-        page, state = self.page, self.engine.status
-        update = updates.status(page, session or Session(), self.engine)
+        page, state = self.page, self.worker.status
+        update = updates.status(page, session or Session(), self.worker)
         if state.phase != "loading":
             update[page.loading] = gr.Timer(active=False)
-        update[page.header] = updates.header(self.engine)
+        update[page.header] = updates.header(self.worker)
         return update
 
     def _settings(self, prompt: str | None, values: tuple[object, ...]) -> DecodeSettings:
@@ -98,24 +98,24 @@ class Handlers:
     def _standing(self, session: Session) -> Update:
         """The buttons and the status line."""
         return updates.buttons(self.page, session, self._why_not(session)) | updates.status(
-            self.page, session, self.engine
+            self.page, session, self.worker
         )
 
     def _why_not(self, session: Session | None) -> str | None:
         """Why the tab's text cannot be continued, in a sentence; None where it can."""
         if session is not None and session.live:
             return "The run still goes on: wait for its end, or press Stop."
-        text, racer = session and session.text, self.engine.racer
-        if text is None or racer is None:
+        text, lab = session and session.text, self.worker.lab
+        if text is None or lab is None:
             return NOTHING_YET
-        return text.obstacle(racer.context_length) or self.limits.obstacle(text)
+        return text.obstacle(lab.context_length) or self.limits.obstacle(text)
 
     def _wait(self, session: Session) -> Iterator[Update]:
         """Until the model is loaded and this run's turn has come."""
         told = None
         try:
-            for _ in until_turn(self.engine, session.ticket):
-                update = updates.status(self.page, session, self.engine)
+            for _ in until_turn(self.worker, session.ticket):
+                update = updates.status(self.page, session, self.worker)
                 if update != told:
                     told = update
                     yield update
@@ -130,8 +130,8 @@ class Handlers:
         turns: Turns | None = None
         try:
             if not session.ticket.cancel.is_set():
-                settings = at_hand(settings, self.engine.racer)
-                turns = self.engine.race(session.ticket, begin, settings)
+                settings = at_hand(settings, self.worker.lab)
+                turns = self.worker.race(session.ticket, begin, settings)
                 yield from self._stream(session, turns)
             session.phase = "stopped" if session.ticket.cancel.is_set() else "done"
         except Exception as error:
@@ -149,7 +149,7 @@ class Handlers:
             update = updates.explorer(page, session)
             if session.phase == "waiting":
                 session.phase = "running"
-                update |= updates.status(page, session, self.engine)
+                update |= updates.status(page, session, self.worker)
             yield update
             turn = TURN if session.ours else 0.0
 
@@ -161,9 +161,9 @@ class Handlers:
         return update
 
 
-def connect(engine: Engine, limits: Limits, demo: gr.Blocks) -> Page:
+def connect(worker: ModelWorker, limits: Limits, demo: gr.Blocks) -> Page:
     """Build the page and wire its components to their handlers."""
-    handlers = Handlers(engine, limits)
+    handlers = Handlers(worker, limits)
     page = handlers.page
     _connect_runs(handlers)
     page.stop.click(handlers.stop, page.session, None, **QUIET)

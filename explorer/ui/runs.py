@@ -5,11 +5,16 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from explorer.records.errors import ExplorerError
 from explorer.records.settings import DecodeSettings, decode_settings
-from explorer.ui.engine import Engine, Racer, Ticket
 from explorer.ui.limits import Limits
+from explorer.ui.worker import ModelWorker, Ticket
+
+if TYPE_CHECKING:
+    from explorer.lab.lab import Lab
+
 
 log = logging.getLogger(__name__)
 POLL = 0.25  # seconds
@@ -30,20 +35,20 @@ def checked_settings(
     return settings
 
 
-def at_hand(settings: DecodeSettings, racer: Racer) -> DecodeSettings:
+def at_hand(settings: DecodeSettings, lab: Lab) -> DecodeSettings:
     """The default method gives way to the model's own; without heads that is plain."""
     if settings.method != DecodeSettings().method:
         return settings
-    return settings.model_copy(update={"method": racer.method})
+    return settings.model_copy(update={"method": lab.method})
 
 
-def until_turn(engine: Engine, ticket: Ticket) -> Iterator[None]:
+def until_turn(worker: ModelWorker, ticket: Ticket) -> Iterator[None]:
     """Yields now and then until the model is loaded and the ticket's turn has come, or it is
     cancelled. Raises ExplorerError if the model could not be loaded."""
     while not ticket.cancel.is_set():
-        if engine.status.phase == "failed":
-            raise ExplorerError(engine.status.text)
-        if engine.racer is not None and engine.ahead(ticket) == 0:
+        if worker.status.phase == "failed":
+            raise ExplorerError(worker.status.text)
+        if worker.lab is not None and worker.ahead(ticket) == 0:
             return
         yield
         time.sleep(POLL)

@@ -7,7 +7,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import gradio as gr
 from starlette.middleware import Middleware
@@ -15,12 +15,16 @@ from starlette.middleware import Middleware
 from explorer.records.settings import Backend, Device
 from explorer.ui.api import connect_api
 from explorer.ui.compare_handlers import connect_compare
-from explorer.ui.engine import Engine, Progress, Racer, RecordedOnlyError
 from explorer.ui.handlers import connect
 from explorer.ui.limits import PRIVATE, PUBLIC, Limits
 from explorer.ui.no_files import NoFiles
 from explorer.ui.step_explorer import routes
 from explorer.ui.theme import STYLE_SHEETS, theme
+from explorer.ui.worker import ModelWorker, Progress, RecordedOnlyError
+
+if TYPE_CHECKING:
+    from explorer.lab.lab import Lab
+
 
 SPACE_PORT = 7860
 TITLE = "Medusa Explorer"
@@ -66,26 +70,26 @@ def parser() -> argparse.ArgumentParser:
     return out
 
 
-def build_app(engine: Engine, limits: Limits) -> gr.Blocks:
+def build_app(worker: ModelWorker, limits: Limits) -> gr.Blocks:
     """The whole app; nothing is loaded yet."""
     with gr.Blocks(
         title=TITLE,
         analytics_enabled=False,
         fill_width=True,
     ) as demo:
-        connect_api(engine, limits, demo)  # first: its names are taken as they are
-        connect(engine, limits, demo)
+        connect_api(worker, limits, demo)  # first: its names are taken as they are
+        connect(worker, limits, demo)
     with demo.route("Compare", "/compare", show_in_navbar=False):
-        connect_compare(engine, limits, demo)
+        connect_compare(worker, limits, demo)
     demo.queue(default_concurrency_limit=16, max_size=4 * limits.waiting_runs, api_open=False)
     return demo
 
 
 def serve(
-    engine: Engine, limits: Limits, host: str | None, port: int | None, mcp: bool = False
+    worker: ModelWorker, limits: Limits, host: str | None, port: int | None, mcp: bool = False
 ) -> gr.Blocks:
     """Launch the app and begin to load; returns while both go on. `mcp`: with tools for agents."""
-    demo = build_app(engine, limits)
+    demo = build_app(worker, limits)
     on_space = "SPACE_ID" in os.environ
     demo.launch(
         server_name=host or ("0.0.0.0" if on_space else None),
@@ -104,23 +108,23 @@ def serve(
         prevent_thread_lock=True,
         app_kwargs={"routes": routes(), "middleware": [Middleware(NoFiles)]},
     )
-    engine.start()
+    worker.start()
     return demo
 
 
-def replay(progress: Progress) -> Racer:
+def replay(progress: Progress) -> Lab:
     """Loads nothing: the page then shows recorded runs."""
     raise RecordedOnlyError(REPLAY)
 
 
-def loader(args: argparse.Namespace) -> Callable[[Progress], Racer]:
+def loader(args: argparse.Namespace) -> Callable[[Progress], Lab]:
     """Loads what the command line names; imports torch only when it is called."""
 
-    def load(progress: Progress) -> Racer:
+    def load(progress: Progress) -> Lab:
         progress("Importing the libraries", None)
-        import explorer
+        from explorer.lab.loading import load as load_lab
 
-        return explorer.load(
+        return load_lab(
             preset=args.preset,
             model=args.model,
             heads=args.heads,
@@ -140,8 +144,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"app.py: {NO_MCP}", file=sys.stderr)
         return 2
     try:
-        engine = Engine(replay if args.replay else loader(args))
-        demo = serve(engine, PUBLIC if args.public else PRIVATE, args.host, args.port, args.mcp)
+        worker = ModelWorker(replay if args.replay else loader(args))
+        demo = serve(worker, PUBLIC if args.public else PRIVATE, args.host, args.port, args.mcp)
     except OSError:
         where = f"{args.host or 'this machine'}, port {args.port or 'any'}"
         print(

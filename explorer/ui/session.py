@@ -10,8 +10,8 @@ from typing import Literal, Self
 from explorer.records.continuation import Continuation
 from explorer.records.events import Event, PlainRecorded, RunStarted, StepRecorded
 from explorer.records.schema import Header
-from explorer.ui.engine import Ticket
 from explorer.ui.wire import Wire
+from explorer.ui.worker import Ticket
 
 Phase = Literal["empty", "waiting", "running", "done", "stopped", "failed"]
 

@@ -8,9 +8,9 @@ import gradio as gr
 
 from explorer.figures import numbers
 from explorer.ui import panels
-from explorer.ui.engine import Engine
 from explorer.ui.page import Page
 from explorer.ui.session import Session
+from explorer.ui.worker import ModelWorker
 
 Update = dict[Any, Any]
 READY = "Ready. Write a prompt or pick an example, then press Run."
@@ -18,17 +18,17 @@ GO_ON = "Go on from where the text of your last run stops, with the present sett
 BY_ITSELF = "Your run starts by itself when the model is ready."
 
 
-def header(engine: Engine, here: str = "Explore") -> str:
+def header(worker: ModelWorker, here: str = "Explore") -> str:
     """The header of the page called `here`: which model runs, or how far it is."""
-    if engine.racer is not None:
-        return panels.header(engine.racer.description, engine.racer.notes, here)
-    failed = engine.status.phase == "failed"
+    if worker.lab is not None:
+        return panels.header(worker.lab.description, worker.lab.notes, here)
+    failed = worker.status.phase == "failed"
     return panels.header("no model" if failed else "loading …", [], here)
 
 
-def status(page: Page, session: Session, engine: Engine) -> Update:
+def status(page: Page, session: Session, worker: ModelWorker) -> Update:
     """The line that says what goes on."""
-    return {page.status: _status_html(session, engine)}
+    return {page.status: _status_html(session, worker)}
 
 
 def buttons(page: Page, session: Session, why_not: str | None) -> Update:
@@ -46,9 +46,9 @@ def explorer(page: Page, session: Session) -> Update:
     return {page.explorer: session.message()}
 
 
-def _status_html(session: Session, engine: Engine) -> str:
+def _status_html(session: Session, worker: ModelWorker) -> str:
     if session.phase == "waiting":
-        return _waiting(session, engine)
+        return _waiting(session, worker)
     if session.phase == "running":
         return panels.status("running", "Decoding: both lanes take turns.")
     if session.phase == "failed":
@@ -57,11 +57,11 @@ def _status_html(session: Session, engine: Engine) -> str:
         return panels.status("done", "Stopped. What was decoded stays: look through its steps.")
     if session.phase == "done":
         return panels.status("done", _done(session))
-    return _engine_status(engine)
+    return _worker_status(worker)
 
 
-def _engine_status(engine: Engine, more: str = "") -> str:
-    state = engine.status
+def _worker_status(worker: ModelWorker, more: str = "") -> str:
+    state = worker.status
     if state.phase == "loading":
         return panels.status("loading", f"{state.text} … {more}", state.fraction)
     if state.phase == "failed":
@@ -69,10 +69,10 @@ def _engine_status(engine: Engine, more: str = "") -> str:
     return panels.status("empty", READY)
 
 
-def _waiting(session: Session, engine: Engine) -> str:
-    if engine.racer is None:
-        return _engine_status(engine, BY_ITSELF)
-    ahead = engine.ahead(session.ticket) if session.ticket else 0
+def _waiting(session: Session, worker: ModelWorker) -> str:
+    if worker.lab is None:
+        return _worker_status(worker, BY_ITSELF)
+    ahead = worker.ahead(session.ticket) if session.ticket else 0
     if ahead == 0:
         return panels.status("running", "Reading the prompt.")
     runs = numbers.plural(ahead, "run")

@@ -18,7 +18,7 @@ from explorer.decoding.tree_names import parse_tree
 from explorer.records.events import TraceBuilder
 from explorer.records.schema import Position, TopTokens
 from explorer.records.settings import decode_settings
-from tests.tiny_lab import tiny_explorer
+from tests.tiny_lab import tiny_lab
 
 ROWS = np.array([[0, 0], [0, MISS], [1, 0], [MISS, 0]], dtype=np.int16)
 
@@ -119,12 +119,12 @@ def test_a_gap_in_the_record_ends_the_rows(make_trace, step):
 @pytest.fixture(scope="module")
 def decoded():
     """Traces of one prompt, by the tree it was decoded with."""
-    explorer = tiny_explorer()
+    lab = tiny_lab()
 
     def decode(tree):
         builder = TraceBuilder()
         settings = decode_settings(tree=tree, max_new_tokens=80)
-        for event in explorer.decode("tell me", settings):
+        for event in lab.decode("tell me", settings):
             builder.add(event)
         return builder.trace()
 

@@ -20,7 +20,7 @@ from explorer.measuring.bench import bench
 from explorer.measuring.memory import extra_memory
 from explorer.records.schema import LookaheadState, TreeShape
 from explorer.records.settings import decode_settings
-from tests.tiny_lab import tiny_explorer
+from tests.tiny_lab import tiny_lab
 
 CURVE = CostCurve(
     context_length=128,
@@ -123,7 +123,7 @@ def test_the_facts_of_a_step(step):
 
 @pytest.fixture(scope="module")
 def lab():
-    return tiny_explorer()
+    return tiny_lab()
 
 
 def test_memory_counts_what_the_base_model_does_not_own(lab):

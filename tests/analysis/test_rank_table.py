@@ -20,7 +20,7 @@ from explorer.records.errors import ExplorerError
 from explorer.records.events import TraceBuilder
 from explorer.records.settings import decode_settings
 from explorer.training.held_out_ranks import rank_rows_of_states
-from tests.tiny_lab import VOCAB, tiny_explorer, tiny_model
+from tests.tiny_lab import VOCAB, tiny_lab, tiny_model
 
 ROWS = [
     np.array([[0, 15], [-1, 3]], dtype=np.int16),
@@ -108,15 +108,13 @@ def test_ranks_of_a_text(prompt_length, reply_length):
 
 @pytest.mark.parametrize("architecture", ["medusa", "hydra"])
 def test_a_finished_text_gives_the_rows_that_decoding_it_records(architecture):
-    explorer = tiny_explorer(architecture=architecture)
-    heads = explorer.heads[architecture].heads
+    lab = tiny_lab(architecture=architecture)
+    heads = lab.heads[architecture].heads
     builder = TraceBuilder()
-    for event in explorer.decode(
-        "some prompt", decode_settings(method=architecture, max_new_tokens=40)
-    ):
+    for event in lab.decode("some prompt", decode_settings(method=architecture, max_new_tokens=40)):
         builder.add(event)
     trace = builder.trace()
-    found = rows_of(explorer.model, heads, trace.header.prompt_ids, trace.new_token_ids)
+    found = rows_of(lab.model, heads, trace.header.prompt_ids, trace.new_token_ids)
     table = rank_table_of(heads, [RankedText(found, 3)], "a test")
     assert table.heads == heads_hash(heads)
     assert (table.num_heads, table.source) == (3, "a test")

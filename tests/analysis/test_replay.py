@@ -11,14 +11,14 @@ from explorer.decoding.tree_names import parse_tree
 from explorer.records.errors import ExplorerError
 from explorer.records.events import collect
 from explorer.records.settings import decode_settings
-from tests.tiny_lab import tiny_explorer
+from tests.tiny_lab import tiny_lab
 
 PROMPTS = ("some prompt", "and another", "third")
 TREES = ("chain:2", "cartesian:4,3", "dynamic:6", "[[0], [1], [1, 0]]", "root")
 
 
 def record(prompt, lab=None, **settings):
-    lab = lab or tiny_explorer(tree=cartesian([2, 2]))
+    lab = lab or tiny_lab(tree=cartesian([2, 2]))
     settings = {"method": "medusa", "max_new_tokens": 40} | settings
     return collect(lab.decode(prompt, decode_settings(**settings)))
 
@@ -41,7 +41,7 @@ def test_a_replay_takes_the_steps_that_decoding_takes(traces, tree):
 
 
 def test_sampled_runs_are_replayed_too():
-    lab = tiny_explorer(tree=cartesian([2, 2]))
+    lab = tiny_lab(tree=cartesian([2, 2]))
     settings = {"temperature": 0.5, "seed": 3}
     text = module._recorded("a", record("some prompt", lab, **settings))
     _, tree_of = module._trees("cartesian:4,2", [text], 3, False)
@@ -84,7 +84,7 @@ def test_what_cannot_be_replayed_is_refused(traces):
     short = record("some prompt", max_new_tokens=2)
     with pytest.raises(ExplorerError, match="no predictions"):
         replay({"s": short}, ["chain:2"])
-    others = record("some prompt", tiny_explorer(num_heads=2))
+    others = record("some prompt", tiny_lab(num_heads=2))
     with pytest.raises(ExplorerError, match="different numbers of heads"):
         replay({"a": trace, "b": others}, ["chain:2"])
     with pytest.raises(ExplorerError, match="at least one"):
@@ -92,7 +92,7 @@ def test_what_cannot_be_replayed_is_refused(traces):
 
 
 def test_hydra_heads_replay_fixed_trees_alone():
-    lab = tiny_explorer(architecture="hydra", tree=cartesian([2, 2]))
+    lab = tiny_lab(architecture="hydra", tree=cartesian([2, 2]))
     trace = record("some prompt", lab, method="hydra")
     assert replay({"h": trace}, ["cartesian:2,2"]).trees[0].steps > 0
     with pytest.raises(ExplorerError, match="bench"):

@@ -6,7 +6,6 @@ import contextlib
 import functools
 import http.server
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -23,10 +22,10 @@ from explorer.records.schema import Trace
 from tests.browser.explore import Explore
 from tests.browser.steps import Steps
 from tests.ui.fake_run import CHAIN, SMALL, SPARSE
-from tests.ui.fakes import FakeExplorer
+from tests.ui.fakes import FakeLab
+from tools.browsers import chromium
 
 ROOT = Path(__file__).resolve().parents[2]
-PLACES = ("/usr/bin/chromium", "chromium", "chromium-browser", "google-chrome")
 START_SECONDS = 180  # a busy machine imports slowly
 ALONE = "step_explorer/index.html?empty"  # the step explorer without the app and without a run
 
@@ -120,14 +119,6 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
         pass
 
 
-def chromium() -> str | None:
-    """CHROMIUM, else a browser of the system, else (None) Playwright's own."""
-    for place in (os.environ.get("CHROMIUM"), *PLACES):
-        if place and (found := shutil.which(place)):
-            return found
-    return None
-
-
 def _serve(command: list[str], folder: Path) -> Iterator[str]:
     port = _free_port()
     log = folder / "log.txt"
@@ -170,7 +161,7 @@ def _free_port() -> int:
 @pytest.fixture(scope="session")
 def trace() -> Trace:
     """A run with trees of three shapes."""
-    return FakeExplorer(shapes=(SMALL, CHAIN, SPARSE)).trace(max_new_tokens=120)
+    return FakeLab(shapes=(SMALL, CHAIN, SPARSE)).trace(max_new_tokens=120)
 
 
 @pytest.fixture

@@ -16,9 +16,10 @@ from playwright.sync_api import Page, sync_playwright
 from explorer.records.schema import Trace
 from explorer.records.settings import DecodeSettings
 from explorer.ui.session import Session
-from tests.browser.conftest import ALONE, chromium, serving_assets
+from tests.browser.conftest import ALONE, serving_assets
 from tests.browser.steps import Steps
-from tests.ui.fakes import TEXT, FakeExplorer
+from tests.ui.fakes import TEXT, FakeLab
+from tools.browsers import chromium
 
 STEPS, STREAMED, SAMPLES = 512, 300, 120
 TREE_64 = 4  # of fakes.SHAPES: 63 nodes and the root
@@ -68,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def long_trace() -> Trace:
     """512 steps of 64 rows."""
-    trace = FakeExplorer(TEXT * 16, shapes=(TREE_64,)).trace(max_new_tokens=4000)
+    trace = FakeLab(TEXT * 16, shapes=(TREE_64,)).trace(max_new_tokens=4000)
     assert len(trace.steps) >= STEPS
     steps = trace.steps[:STEPS]
     return trace.model_copy(update={"steps": steps, "plain": trace.plain[:1200]})
@@ -84,7 +85,7 @@ def heap(page: Page, steps: Steps) -> None:
         return devtools.send("Runtime.getHeapUsage")["usedSize"] / 2**20
 
     before, streamed = used(), 0
-    explorer = FakeExplorer(TEXT * 16, shapes=(TREE_64,))
+    explorer = FakeLab(TEXT * 16, shapes=(TREE_64,))
     for event in explorer.race("hi", DecodeSettings(max_new_tokens=4000)):
         session.add(event)
         if hasattr(event, "step"):

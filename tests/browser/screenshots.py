@@ -13,10 +13,11 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 from explorer.records.schema import Trace
-from tests.browser.conftest import ALONE, chromium, serving_assets
+from tests.browser.conftest import ALONE, serving_assets
 from tests.browser.steps import Steps
 from tests.ui.fake_run import CHAIN, HUGE, SMALL, SPARSE, WIDE
-from tests.ui.fakes import FakeExplorer
+from tests.ui.fakes import FakeLab
+from tools.browsers import chromium
 
 DESK, PHONE = (1440, 900), (390, 844)
 
@@ -68,7 +69,7 @@ def main(folder: str, *names: str) -> None:
             steps = Steps(page).wait("explorer.store")
             if state.shapes is not None:
                 if state.shapes not in traces:
-                    traces[state.shapes] = FakeExplorer(shapes=state.shapes).trace()
+                    traces[state.shapes] = FakeLab(shapes=state.shapes).trace()
                 steps.open(traces[state.shapes]).show(8).press(*state.keys)
             path = Path(folder) / f"{name}.png"
             page.screenshot(path=path, full_page=state.size == PHONE)

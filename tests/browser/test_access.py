@@ -7,7 +7,7 @@ from pathlib import Path
 import axe_playwright_python
 import pytest
 
-from tests.ui.fakes import FakeExplorer
+from tests.ui.fakes import FakeLab
 
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
@@ -38,7 +38,7 @@ def serious(steps, root: str = "body") -> list[str]:
 
 @pytest.fixture(scope="module")
 def trace():
-    return FakeExplorer(shapes=(1, 4)).trace(max_new_tokens=40)
+    return FakeLab(shapes=(1, 4)).trace(max_new_tokens=40)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

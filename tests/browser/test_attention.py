@@ -16,7 +16,7 @@ from explorer.records.files import dump_trace, read_trace
 from explorer.records.settings import DecodeSettings
 from explorer.ui.examples import INDEX
 from tests.browser.steps import Steps
-from tests.tiny_lab import tiny_explorer
+from tests.tiny_lab import tiny_lab
 
 LONG_PROMPT = "What is a heap, and what is it for? " * 4
 STEP = 2  # of the tiny model's run, from 0
@@ -31,7 +31,7 @@ MOUNT = """async () => {
 
 @pytest.fixture(scope="module")
 def lab():
-    return tiny_explorer(tree=cartesian([2, 2]))
+    return tiny_lab(tree=cartesian([2, 2]))
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 
 from explorer.records.text import join_pieces
 from tests.browser.test_explore import lane_text
-from tests.ui.fakes import FakeExplorer
+from tests.ui.fakes import FakeLab
 
 PROMPT = "Write a long story about a lighthouse keeper and the sea."
 TITLE = "document.querySelector('#mx-continue').title"
@@ -97,7 +97,7 @@ def test_the_buttons_stand_in_one_row_and_keep_their_places(scripted_url, tab, w
 
 @pytest.mark.parametrize("count", [4, -1, "<b>", 1.5])
 def test_a_file_that_continues_more_than_its_prompt_is_refused(alone, count):
-    trace = FakeExplorer().trace(max_new_tokens=10)
+    trace = FakeLab().trace(max_new_tokens=10)
     record = json.loads(trace.model_dump_json())
     assert len(record["header"]["prompt_ids"]) == 3
     record["header"]["continued_tokens"] = count

@@ -10,12 +10,12 @@ import pytest
 from explorer.records.files import MAX_BYTES, dump_trace
 from explorer.ui.examples import EXAMPLES
 from tests.browser.steps import Steps
-from tests.ui.fakes import FakeExplorer
+from tests.ui.fakes import FakeLab
 
 
 @pytest.fixture(scope="module")
 def trace():
-    return FakeExplorer(shapes=(1, 2)).trace(max_new_tokens=40)
+    return FakeLab(shapes=(1, 2)).trace(max_new_tokens=40)
 
 
 def changed(trace, **changes: object) -> bytes:
@@ -76,7 +76,7 @@ def test_a_run_sent_by_the_server_is_saved_as_the_trace_it_was(alone, tmp_path):
     session, builder = Session(), TraceBuilder()
     steps = alone()
     session.phase = "running"
-    for event in FakeExplorer().race("hi", DecodeSettings(max_new_tokens=30)):
+    for event in FakeLab().race("hi", DecodeSettings(max_new_tokens=30)):
         session.add(event)
         builder.add(event)
         steps.page.evaluate("m => { window.explorer.receive(m) }", session.message())
@@ -97,7 +97,7 @@ def test_a_run_sent_by_the_server_is_saved_as_the_trace_it_was(alone, tmp_path):
 
 
 def test_lost_messages_are_asked_for_again(alone):
-    header = FakeExplorer().trace(max_new_tokens=2).header.model_dump(mode="json")
+    header = FakeLab().trace(max_new_tokens=2).header.model_dump(mode="json")
     told = alone().page.evaluate(
         """async (header) => {
           const { Explorer } = await import('./main.js');

@@ -22,7 +22,7 @@ from explorer.records.files import read_trace
 from explorer.records.schema import Trace
 from tests.browser.steps import Steps
 from tests.browser.test_explore import lane_text
-from tests.ui.fakes import FakeExplorer
+from tests.ui.fakes import FakeLab
 
 PLACES = ("firefox-esr", "firefox")
 GALLERY = "step_explorer/index.html"
@@ -79,7 +79,7 @@ def test_a_recorded_run_plays_and_is_scrubbed_with_keys(alone):
 
 
 def test_a_node_under_the_pointer_lights_up_in_tree_mask_and_text(alone):
-    trace = FakeExplorer(shapes=(1,)).trace(max_new_tokens=40)
+    trace = FakeLab(shapes=(1,)).trace(max_new_tokens=40)
     step = next(step for step in trace.steps if len(step.accepted) > 1)
     steps = alone().open(trace).show(step.index + 1)
     row = step.accepted[1]
@@ -94,14 +94,14 @@ def test_a_node_under_the_pointer_lights_up_in_tree_mask_and_text(alone):
 
 
 def test_a_saved_trace_opens_and_is_saved_again_as_it_was(alone, downloads):
-    trace = FakeExplorer().trace(max_new_tokens=30)
+    trace = FakeLab().trace(max_new_tokens=30)
     steps = alone().open(trace, "mine.json.gz")
     assert "mine.json.gz" in steps.text(".sx-caption")
     assert saved(steps, downloads) == trace
 
 
 def test_a_card_is_saved_as_a_picture(alone, downloads):
-    steps = alone().open(FakeExplorer().trace(max_new_tokens=30)).show(3)
+    steps = alone().open(FakeLab().trace(max_new_tokens=30)).show(3)
     choice = ".sx-lanes select[aria-label$='save the picture']"
     image = landed(steps, downloads, lambda: steps.choose(choice, "png"), loaded)
     assert image.format == "PNG"

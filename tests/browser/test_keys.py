@@ -6,12 +6,12 @@ import pytest
 
 from explorer.records.summary import plain_clock
 from tests.browser.steps import Steps
-from tests.ui.fakes import FakeExplorer
+from tests.ui.fakes import FakeLab
 
 
 @pytest.fixture(scope="module")
 def trace():
-    return FakeExplorer(shapes=(1, 2)).trace(max_new_tokens=60)
+    return FakeLab(shapes=(1, 2)).trace(max_new_tokens=60)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from tests.browser.steps import Steps
-from tests.ui.fakes import FakeExplorer
+from tests.ui.fakes import FakeLab
 
 CARDS = ["lanes", "race", "cost", "timeline", "tree", "mask", "verdict", "cache", "summary"]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -22,7 +22,7 @@ HOSTILE = (
 
 @pytest.fixture(scope="module")
 def trace():
-    return FakeExplorer(shapes=(1, 4)).trace(max_new_tokens=120)
+    return FakeLab(shapes=(1, 4)).trace(max_new_tokens=120)
 
 
 def saved(steps: Steps, card: str, format: str, folder: Path) -> Path:
@@ -108,7 +108,7 @@ def test_a_saved_picture_is_drawn_by_a_browser_as_the_page_draws_it(alone, trace
 
 
 def test_hostile_text_is_text_in_a_picture(alone, tmp_path):
-    trace = FakeExplorer(HOSTILE).trace(max_new_tokens=200)
+    trace = FakeLab(HOSTILE).trace(max_new_tokens=200)
     steps = alone().open(trace).show(3).press("t")
     for card in ("lanes", "tree", "verdict"):
         root = ET.parse(saved(steps, card, "svg", tmp_path)).getroot()
@@ -121,7 +121,7 @@ def test_hostile_text_is_text_in_a_picture(alone, tmp_path):
 
 
 def test_a_picture_larger_than_a_canvas_is_saved_smaller(alone, tmp_path):
-    steps = alone().open(FakeExplorer(shapes=(5,)).trace(max_new_tokens=12)).show(1)
+    steps = alone().open(FakeLab(shapes=(5,)).trace(max_new_tokens=12)).show(1)
     for _ in range(12):
         steps.page.click(".sx-tree >> text='+'")
     width, height = Image.open(saved(steps, "tree", "png", tmp_path)).size

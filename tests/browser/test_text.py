@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.ui.fakes import FakeExplorer
+from tests.ui.fakes import FakeLab
 from tests.ui.hostile import PIECES, TEXTS
 
 
 @pytest.fixture(scope="module")
 def evil():
     """A trace in which every token is hostile."""
-    trace = FakeExplorer(shapes=(1, 3)).trace(max_new_tokens=40)
+    trace = FakeLab(shapes=(1, 3)).trace(max_new_tokens=40)
     ids = sorted(trace.pieces)
     pieces = {token: PIECES[i % len(PIECES)] for i, token in enumerate(ids)}
     header = trace.header.model_copy(update={"prompt": TEXTS[1], "model": TEXTS[2]})
@@ -38,7 +38,7 @@ def test_hostile_tokens_are_text_in_every_view(alone, evil, tmp_path):
 
 
 def test_right_to_left_text_is_isolated(alone):
-    trace = FakeExplorer(text="abc שלום def שלום", shapes=(1,)).trace()
+    trace = FakeLab(text="abc שלום def שלום", shapes=(1,)).trace()
     steps = alone().open(trace)
     assert steps.lane("medusa") == "abc שלום def שלום"
     style = "e => getComputedStyle(e).unicodeBidi"

@@ -7,7 +7,7 @@ import pytest
 from explorer.records.text import visible
 from tests.browser.steps import full_step
 from tests.ui.fake_run import HUGE, SHAPES, SMALL, SPARSE, WIDE
-from tests.ui.fakes import FakeExplorer
+from tests.ui.fakes import FakeLab
 
 
 def test_tree_has_every_row_told_apart_without_colour(steps, trace):
@@ -66,7 +66,7 @@ def test_additive_mask_is_zero_where_a_row_sees_and_minus_infinity_elsewhere(ste
 
 @pytest.mark.parametrize("shape", [WIDE, SPARSE])
 def test_trees_of_64_nodes_are_readable(alone, shape):
-    steps = alone().open(FakeExplorer(shapes=(shape,)).trace(max_new_tokens=20)).show(2)
+    steps = alone().open(FakeLab(shapes=(shape,)).trace(max_new_tokens=20)).show(2)
     boxes = steps.page.eval_on_selector_all(
         ".sx-tree .sx-token",
         "all => all.map(e => { const b = e.getBBox(); return [b.x, b.y, b.width, b.height]; })",
@@ -85,7 +85,7 @@ def test_trees_of_64_nodes_are_readable(alone, shape):
 
 
 def test_a_tree_of_256_nodes_folds_what_was_never_reached(alone):
-    trace = FakeExplorer(shapes=(HUGE,)).trace(max_new_tokens=12)
+    trace = FakeLab(shapes=(HUGE,)).trace(max_new_tokens=12)
     steps = alone().open(trace).show(1)
     total = len(trace.steps[0].token_ids)
     drawn = steps.count(".sx-tree .sx-node:not(.is-bonus)")

@@ -1,19 +1,19 @@
-"""The fake engine in the place of a loaded one."""
+"""A fake lab in the place of a loaded one."""
 
 import pytest
 
-import explorer
-from tests.commands.fakes import FakeExplorer
+from explorer.lab import loading
+from tests.commands.fakes import FakeLab
 
 
 @pytest.fixture
 def fake(monkeypatch):
-    engine = FakeExplorer()
+    lab = FakeLab()
 
     def load(progress=None, **asked):
-        engine.loaded = asked
+        lab.loaded = asked
         progress("Loading the fake", 0.5)
-        return engine
+        return lab
 
-    monkeypatch.setattr(explorer, "load", load, raising=False)
-    return engine
+    monkeypatch.setattr(loading, "load", load)
+    return lab

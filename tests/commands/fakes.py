@@ -3,7 +3,7 @@
 import json
 from types import SimpleNamespace
 
-from explorer import cli
+from explorer.commands import cli
 from explorer.decoding.registry import METHODS
 from explorer.records.continuation import Continuation
 from explorer.records.errors import ExplorerError
@@ -65,7 +65,7 @@ def step_of(index, emitted):
     )
 
 
-class FakeExplorer:
+class FakeLab:
     description = "Fake · int4 · CPU"
 
     def __init__(self, plain=TOKENS):

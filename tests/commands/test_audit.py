@@ -2,7 +2,7 @@
 
 import pytest
 
-from explorer import cli
+from explorer.commands import cli
 from explorer.measuring import audit as module
 from tests.commands.fakes import refused, run_json
 

@@ -1,6 +1,6 @@
 """`bench` hands its options over, and the report back."""
 
-from explorer import cli
+from explorer.commands import cli
 from explorer.measuring import bench as module
 from explorer.measuring import bench_report as reports
 from explorer.records.prompts import BUILT_IN

@@ -2,9 +2,9 @@
 
 import pytest
 
-from explorer import cli
 from explorer.analysis.calibration import Calibration, Key
 from explorer.analysis.cost_curve import CostCurve
+from explorer.commands import cli
 from explorer.measuring import batch as batch_module
 from explorer.measuring import calibration as module
 from explorer.measuring import decoded as decoded_module

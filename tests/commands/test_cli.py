@@ -7,11 +7,10 @@ import sys
 
 import pytest
 
-import explorer
-from explorer import cli
-from explorer.commands import train
+from explorer.commands import cli, train
 from explorer.commands.console import Console
 from explorer.decoding.registry import METHODS
+from explorer.lab import loading
 from tests.commands.fakes import refused
 
 
@@ -58,7 +57,7 @@ def test_unexpected_errors_are_status_one(fake, capsys, monkeypatch):
     def broken(**_):
         raise RuntimeError("boom\nwith a second line")
 
-    monkeypatch.setattr(explorer, "load", broken, raising=False)
+    monkeypatch.setattr(loading, "load", broken)
     assert cli.main(["run", "x", "--json"]) == 1
     out = capsys.readouterr()
     assert out.out == ""
@@ -76,7 +75,7 @@ def test_memory_and_interrupts_are_sentences(fake, capsys, monkeypatch, error, h
     def broken(**_):
         raise error
 
-    monkeypatch.setattr(explorer, "load", broken, raising=False)
+    monkeypatch.setattr(loading, "load", broken)
     assert cli.main(["run", "x"]) == 1
     assert hint in capsys.readouterr().err
 

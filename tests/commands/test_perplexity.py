@@ -2,7 +2,7 @@
 
 import pytest
 
-from explorer import cli
+from explorer.commands import cli
 from explorer.measuring import perplexity as module
 from explorer.measuring.perplexity import Interval, PerplexityReport, RuleFigures
 from explorer.records.prompts import BUILT_IN

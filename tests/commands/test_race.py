@@ -2,8 +2,7 @@
 
 import pytest
 
-from explorer import cli
-from explorer.commands import race
+from explorer.commands import cli, race
 from tests.commands.fakes import TOKENS, refused, run_json
 
 

@@ -1,6 +1,6 @@
 """`replay` reads traces, and needs no model."""
 
-from explorer import cli
+from explorer.commands import cli
 from explorer.records.paths import ROOT
 from tests.commands.fakes import refused, run_json
 

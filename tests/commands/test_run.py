@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from explorer import cli
+from explorer.commands import cli
 from explorer.records.files import read_trace
 from tests.commands.fakes import TOKENS, refused, run_json
 

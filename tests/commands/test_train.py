@@ -4,8 +4,7 @@ import shlex
 
 import pytest
 
-from explorer import cli
-from explorer.commands import train
+from explorer.commands import cli, train
 from explorer.training import medusa1
 from explorer.training.options import TrainResult
 from tests.commands.fakes import refused, run_json

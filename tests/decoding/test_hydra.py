@@ -20,7 +20,7 @@ from explorer.records.events import TraceBuilder
 from explorer.records.settings import decode_settings
 from tests.decoding.test_lossless import steps_of, text_of
 from tests.decoding.tiny import random_heads, random_hydra, tiny_model
-from tests.tiny_lab import tiny_explorer
+from tests.tiny_lab import tiny_lab
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def test_trees_are_cut_where_the_text_must_end(llama):
 
 @pytest.mark.parametrize("tree", ["auto", "cartesian:2,2", "dynamic:6"])
 def test_a_hydra_trace_tells_what_every_row_was_offered(tree):
-    lab, builder = tiny_explorer(architecture="hydra"), TraceBuilder()
+    lab, builder = tiny_lab(architecture="hydra"), TraceBuilder()
     run = decode_settings(method="hydra", tree=tree, max_new_tokens=30)
     for event in lab.decode("some prompt", run):
         builder.add(event)

@@ -10,7 +10,7 @@ from explorer.records.errors import ExplorerError
 from explorer.records.events import TraceBuilder
 from explorer.records.files import read_trace, write_trace
 from explorer.records.settings import decode_settings
-from tests.tiny_lab import tiny_explorer
+from tests.tiny_lab import tiny_lab
 
 PROMPT = "hello there, hello there"
 RUN = {"max_new_tokens": 24, "tree": "cartesian:3,2", "draft_layers": 1, "draft_tokens": 2}
@@ -19,7 +19,7 @@ AT_HAND = [name for name, method in METHODS.items() if method.heads in ("", "med
 
 @pytest.fixture(scope="module")
 def lab():
-    return tiny_explorer()
+    return tiny_lab()
 
 
 def traces_of(lab, methods, **values):

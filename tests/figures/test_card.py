@@ -9,7 +9,7 @@ from explorer.analysis.speedup import race_figures
 from explorer.figures import card
 from explorer.figures.card import trace_card
 from explorer.records.schema import Piece
-from tests.ui.fakes import TEXT, FakeExplorer
+from tests.ui.fakes import TEXT, FakeLab
 
 EVIL = '</span></div><script>alert(1)</script><img src=x onerror="alert(1)">\'& $x$ \u202e'
 ATTRIBUTES = {"class", "dir", "style", "title"}
@@ -38,7 +38,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def trace():
-    return FakeExplorer().trace(max_new_tokens=400)
+    return FakeLab().trace(max_new_tokens=400)
 
 
 def changed(trace, **settings):

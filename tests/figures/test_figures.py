@@ -15,14 +15,14 @@ from explorer.figures.view import step_view
 from explorer.records.errors import ExplorerError
 from explorer.records.schema import Piece
 from tests.ui.fake_run import SHAPES
-from tests.ui.fakes import FakeExplorer
+from tests.ui.fakes import FakeLab
 
 EVIL = '<img src=x onerror="alert(1)"> & $x$'
 
 
 @pytest.fixture(scope="module")
 def trace():
-    return FakeExplorer().trace()
+    return FakeLab().trace()
 
 
 def nodes(figure, kind: str):

@@ -13,7 +13,7 @@ from explorer.figures.notebook import attach
 from explorer.figures.tree import tree_figure
 from explorer.figures.view import step_view
 from explorer.records.errors import ExplorerError
-from tests.ui.fakes import FakeExplorer
+from tests.ui.fakes import FakeLab
 
 DOCUMENT = Path(explorer.__file__).parents[1] / "docs" / "notebook.md"
 
@@ -21,14 +21,14 @@ DOCUMENT = Path(explorer.__file__).parents[1] / "docs" / "notebook.md"
 @pytest.fixture(scope="module")
 def trace():
     attach()
-    return FakeExplorer().trace(max_new_tokens=40)
+    return FakeLab().trace(max_new_tokens=40)
 
 
 @pytest.fixture(scope="module")
 def lab():
-    from tests.tiny_lab import tiny_explorer
+    from tests.tiny_lab import tiny_lab
 
-    return tiny_explorer()
+    return tiny_lab()
 
 
 def test_saved_and_opened_by_path_or_name(trace, tmp_path, monkeypatch):

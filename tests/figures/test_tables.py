@@ -2,12 +2,12 @@ import pandas as pd
 import pytest
 
 from explorer.figures.tables import NODE_COLUMNS, STEP_COLUMNS, node_table, step_table
-from tests.ui.fakes import FakeExplorer
+from tests.ui.fakes import FakeLab
 
 
 @pytest.fixture(scope="module")
 def trace():
-    return FakeExplorer().trace()
+    return FakeLab().trace()
 
 
 def test_a_row_for_every_row_of_every_verify_pass(trace):

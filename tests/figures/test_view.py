@@ -2,12 +2,12 @@ import pytest
 
 from explorer.figures.view import step_view
 from explorer.records.errors import ExplorerError
-from tests.ui.fakes import FakeExplorer
+from tests.ui.fakes import FakeLab
 
 
 @pytest.fixture(scope="module")
 def trace():
-    return FakeExplorer().trace(max_new_tokens=40)
+    return FakeLab().trace(max_new_tokens=40)
 
 
 def test_paths_and_ancestors_agree(trace):

@@ -11,14 +11,14 @@ from explorer.records.attention import MOST_CHARACTERS, AttentionQuestion
 from explorer.records.errors import ExplorerError
 from explorer.records.events import collect
 from explorer.records.settings import DecodeSettings
-from tests.tiny_lab import VOCAB, tiny_explorer
+from tests.tiny_lab import VOCAB, tiny_lab
 
 PROMPT = "What is a heap? " * 8  # longer than the slots that are told one by one
 
 
 @pytest.fixture(scope="module")
 def lab():
-    return tiny_explorer(tree=cartesian([2, 2]))
+    return tiny_lab(tree=cartesian([2, 2]))
 
 
 @pytest.fixture(scope="module")

@@ -131,7 +131,7 @@ def test_a_text_that_stops_early_is_a_bug(model, text):
         assert found.margin is None
 
 
-class FakeExplorer:
+class FakeLab:
     """Writes prepared texts: plain's as plain tokens, the other method's as steps."""
 
     def __init__(self, model, texts, make_trace, step):
@@ -156,16 +156,16 @@ class FakeExplorer:
 def test_the_report_adds_up(model, text, make_trace, step):
     other, _ = second_best(model, [*PROMPT, *text[:4]])
     texts = {"same": (text, text), "bug": (text, [*text[:4], other]), "also": (text, text)}
-    explorer = FakeExplorer(model, texts, make_trace, step)
+    lab = FakeLab(model, texts, make_trace, step)
     prompts = [{"id": key, "category": "c", "prompt": key} for key in texts]
     progress = []
-    report = audit(explorer, prompts, 8, progress=lambda *what: progress.append(what))
+    report = audit(lab, prompts, 8, progress=lambda *what: progress.append(what))
     assert (report.prompts, report.tokens) == (3, 24)
     assert (report.identical, report.ties, report.divergences) == (2, 0, 1)
     assert report.noise == 0
     assert report.hidden_bit_identical
     assert [d.id for d in report.details if d.verdict == "divergence"] == ["bug"]
     assert "2 of 3 texts identical" in report.sentence
-    assert explorer.asked[:2] == [("plain", 0, 8), ("medusa", 0, 8)]
+    assert lab.asked[:2] == [("plain", 0, 8), ("medusa", 0, 8)]
     assert len(progress) == 3
     assert report.model_dump_json()

@@ -11,7 +11,7 @@ from explorer.measuring import batch as module
 from explorer.measuring.batch import measure_batches
 from explorer.measuring.decoded import Decoded
 from explorer.records.errors import ExplorerError
-from tests.tiny_lab import tiny_explorer
+from tests.tiny_lab import tiny_lab
 
 PROMPTS = [{"prompt": "def f"}, {"prompt": "hello"}]
 # Head 1's first guess is right at every position, the others never.
@@ -39,7 +39,7 @@ def machine(monkeypatch):
 
 
 def test_the_gain_ends_at_the_compute_roof(machine):
-    report = measure_batches(tiny_explorer(tree=chain(1)), [], decoded=RIGHT, rounds=3)
+    report = measure_batches(tiny_lab(tree=chain(1)), [], decoded=RIGHT, rounds=3)
     assert (report.rows, report.tokens_per_step, report.positions) == (2, 2.0, 40)
     assert report.most_rows_per_second == pytest.approx(400)
     plain = [size.plain_tokens_per_second for size in report.sizes]
@@ -55,7 +55,7 @@ def test_the_gain_ends_at_the_compute_roof(machine):
 
 
 def test_a_tree_that_is_too_large_loses_its_gain_before_the_best_one(machine):
-    report = measure_batches(tiny_explorer(tree=chain(3)), [], decoded=RIGHT, rounds=1)
+    report = measure_batches(tiny_lab(tree=chain(3)), [], decoded=RIGHT, rounds=1)
     assert report.rows == 4
     assert report.gone_from == 4  # 4 · 4 rows take 40 ms, and 4 ms for the rest
     assert [size.best_rows for size in report.sizes] == [2, 2, 2, 1]
@@ -63,13 +63,13 @@ def test_a_tree_that_is_too_large_loses_its_gain_before_the_best_one(machine):
 
 def test_heads_that_are_never_right_gain_nothing(machine):
     wrong = Decoded([RankedText(np.full((40, 3), -1, dtype=np.int16), 9)], 1.0, 0.5)
-    report = measure_batches(tiny_explorer(tree=chain(1)), [], decoded=wrong, rounds=1)
+    report = measure_batches(tiny_lab(tree=chain(1)), [], decoded=wrong, rounds=1)
     assert (report.gone_from, report.best_gone_from) == (1, 1)
     assert "no gain" in report.sentence
 
 
 def test_batch_sizes_take_turns_and_every_wide_pass_lies_between_narrow_ones(machine):
-    measure_batches(tiny_explorer(tree=chain(1)), [], decoded=RIGHT, rounds=2, sizes=[1, 2])
+    measure_batches(tiny_lab(tree=chain(1)), [], decoded=RIGHT, rounds=2, sizes=[1, 2])
     warm_up = 2 * len(module.ROWS)
     turn = [n for wide in module.ROWS[1:] for n in (1, wide)] + [1]
     assert machine[warm_up:] == 2 * [(b, n) for b in (1, 2) for n in turn]
@@ -84,16 +84,16 @@ def test_cancelled_it_reports_on_what_it_finished(machine):
             cancel.set()
 
     report = measure_batches(
-        tiny_explorer(), [], decoded=RIGHT, rounds=9, progress=progress, cancel=cancel
+        tiny_lab(), [], decoded=RIGHT, rounds=9, progress=progress, cancel=cancel
     )
     assert report.sizes[0].cost_curve.rounds == 2
     assert shares == sorted(shares)
     with pytest.raises(ExplorerError, match="before anything was measured"):
-        measure_batches(tiny_explorer(), [], decoded=RIGHT, cancel=cancel)
+        measure_batches(tiny_lab(), [], decoded=RIGHT, cancel=cancel)
 
 
 def test_on_a_tiny_model():
-    lab = tiny_explorer(tree=chain(2))
+    lab = tiny_lab(tree=chain(2))
     report = measure_batches(lab, PROMPTS, max_new_tokens=24, sizes=[1, 2], rounds=1)
     assert report.positions > 0
     assert [size.batch for size in report.sizes] == [1, 2]
@@ -102,11 +102,11 @@ def test_on_a_tiny_model():
 
 
 def test_hydra_heads_draft_for_every_sequence():
-    lab = tiny_explorer(tree=chain(2), architecture="hydra")
+    lab = tiny_lab(tree=chain(2), architecture="hydra")
     report = measure_batches(lab, PROMPTS, method="hydra", max_new_tokens=24, sizes=[2], rounds=1)
     assert report.sizes[0].heads_ms > 0
 
 
 def test_without_heads_it_is_refused():
     with pytest.raises(ExplorerError, match="needs Hydra heads"):
-        measure_batches(tiny_explorer(), PROMPTS, method="hydra")
+        measure_batches(tiny_lab(), PROMPTS, method="hydra")

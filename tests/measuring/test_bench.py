@@ -11,7 +11,7 @@ from explorer.measuring import bench as bench_module
 from explorer.measuring.bench import bench
 from explorer.measuring.bench_report import verdict_sentence
 from explorer.records.errors import ExplorerError
-from tests.tiny_lab import tiny_explorer
+from tests.tiny_lab import tiny_lab
 
 PROMPTS = [
     {"id": "a", "category": "code", "prompt": "def f"},
@@ -55,8 +55,8 @@ def test_nothing_measured_nothing_claimed():
 
 
 @pytest.fixture(scope="module")
-def explorer():
-    return tiny_explorer()
+def lab():
+    return tiny_lab()
 
 
 @pytest.fixture
@@ -64,10 +64,10 @@ def quick(monkeypatch):
     monkeypatch.setattr(bench_module, "WIDTHS", (1, 4))
 
 
-def test_the_whole_benchmark(explorer, quick):
+def test_the_whole_benchmark(lab, quick):
     said = []
     report = bench(
-        explorer, PROMPTS, max_new_tokens=12, reference=True, progress=lambda *w: said.append(w)
+        lab, PROMPTS, max_new_tokens=12, reference=True, progress=lambda *w: said.append(w)
     )
     assert report.prompts == report.identical_prompts == 3
     assert set(report.methods) == {"plain", "medusa"}
@@ -91,16 +91,16 @@ def test_the_whole_benchmark(explorer, quick):
     assert report.model_dump_json()
 
 
-def test_plain_alone(explorer, quick):
-    report = bench(explorer, PROMPTS[:1], methods=["plain"], max_new_tokens=6)
+def test_plain_alone(lab, quick):
+    report = bench(lab, PROMPTS[:1], methods=["plain"], max_new_tokens=6)
     assert list(report.methods) == ["plain"]
     assert report.speedup is None
     assert report.reference is None
     assert report.prompts == report.identical_prompts == 1
 
 
-def test_a_model_that_differs_is_counted(explorer, quick, monkeypatch):
-    real = explorer.race
+def test_a_model_that_differs_is_counted(lab, quick, monkeypatch):
+    real = lab.race
 
     def liar(prompt, settings, cancel=None):
         for event in real(prompt, settings, cancel):
@@ -109,21 +109,21 @@ def test_a_model_that_differs_is_counted(explorer, quick, monkeypatch):
                 event = event.model_copy(update={"token": token})
             yield event
 
-    monkeypatch.setattr(explorer, "race", liar)
-    assert bench(explorer, PROMPTS, max_new_tokens=6).identical_prompts == 2
+    monkeypatch.setattr(lab, "race", liar)
+    assert bench(lab, PROMPTS, max_new_tokens=6).identical_prompts == 2
 
 
-def test_bad_input_is_one_clear_sentence(explorer):
+def test_bad_input_is_one_clear_sentence(lab):
     with pytest.raises(ExplorerError, match="at least one prompt"):
-        bench(explorer, [])
+        bench(lab, [])
     with pytest.raises(ExplorerError, match="no method"):
-        bench(explorer, PROMPTS, methods=["telepathy"])
+        bench(lab, PROMPTS, methods=["telepathy"])
 
 
-def test_a_cancelled_benchmark_reports_what_it_has(explorer, quick):
+def test_a_cancelled_benchmark_reports_what_it_has(lab, quick):
     cancel = threading.Event()
     cancel.set()
-    report = bench(explorer, PROMPTS, max_new_tokens=6, cancel=cancel)
+    report = bench(lab, PROMPTS, max_new_tokens=6, cancel=cancel)
     assert report.prompts == 0
     assert report.speedup is None
     assert "cannot say" in report.sentence

@@ -96,7 +96,7 @@ def test_guesses_have_a_row_per_head():
         assert all(sum(ranks) < 1 for ranks in accuracy)
 
 
-class FakeExplorer:
+class FakeLab:
     """Every reply is 1 2 1 2 …; head 1 names the right token second, head 2 never does."""
 
     def __init__(self, model, heads, make_trace, step):
@@ -122,10 +122,10 @@ class FakeExplorer:
 
 
 def test_calibrate_end_to_end(model, heads, steady, make_trace, step):
-    explorer = FakeExplorer(model, heads, make_trace, step)
+    lab = FakeLab(model, heads, make_trace, step)
     said = []
     found = cal.calibrate(
-        explorer, [{"prompt": "x"}] * 2, max_new_tokens=20, progress=lambda *what: said.append(what)
+        lab, [{"prompt": "x"}] * 2, max_new_tokens=20, progress=lambda *what: said.append(what)
     )
     assert found.basis == "prompts"
     assert [ranks[1] for ranks in found.head_accuracy] == [1, 0]
@@ -143,9 +143,9 @@ def test_calibrate_end_to_end(model, heads, steady, make_trace, step):
 
 @pytest.mark.parametrize("prompts", [[], [{"prompt": "x"}]])
 def test_too_little_text_is_one_clear_sentence(model, heads, steady, make_trace, step, prompts):
-    explorer = FakeExplorer(model, heads, make_trace, step)
+    lab = FakeLab(model, heads, make_trace, step)
     with pytest.raises(ExplorerError, match="prompt"):
-        cal.calibrate(explorer, prompts, max_new_tokens=1)
+        cal.calibrate(lab, prompts, max_new_tokens=1)
 
 
 def test_no_heads_no_calibration(model):

@@ -8,7 +8,7 @@ from explorer.decoding.registry import METHODS
 from explorer.measuring import comparison as module
 from explorer.measuring.comparison import comparison
 from explorer.records.errors import ExplorerError
-from tests.tiny_lab import tiny_explorer
+from tests.tiny_lab import tiny_lab
 
 PROMPTS = [
     {"id": "a", "category": "code", "prompt": "def f def f"},
@@ -18,7 +18,7 @@ PROMPTS = [
 
 @pytest.fixture(scope="module")
 def lab():
-    return tiny_explorer()
+    return tiny_lab()
 
 
 @pytest.fixture(autouse=True)

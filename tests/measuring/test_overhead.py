@@ -6,7 +6,7 @@ from explorer.analysis.shares import shares
 from explorer.decoding.tree_names import parse_tree
 from explorer.measuring.overhead import Overhead, measure_overhead, timed, wide_tree
 from explorer.records.settings import decode_settings
-from tests.tiny_lab import tiny_explorer
+from tests.tiny_lab import tiny_lab
 
 
 def test_shares_by_hand():
@@ -35,7 +35,7 @@ def test_the_wide_tree_has_64_nodes_for_any_number_of_heads(heads):
 
 def test_overhead_runs_both_ways_over_the_same_steps():
     settings = decode_settings(max_new_tokens=10, tree="chain:3")
-    found = measure_overhead(tiny_explorer(), ["abc"], settings)
+    found = measure_overhead(tiny_lab(), ["abc"], settings)
     assert isinstance(found, Overhead)
     assert (found.nodes, found.n) == (3, 4)
     assert found.steps >= 3

@@ -12,7 +12,7 @@ from explorer.decoding.tree import cartesian
 from explorer.measuring import perplexity as module
 from explorer.measuring.perplexity import ScoredText, measure_perplexity, surprise
 from explorer.records.errors import ExplorerError
-from tests.tiny_lab import tiny_explorer, tiny_model
+from tests.tiny_lab import tiny_lab, tiny_model
 
 PROMPTS = [{"prompt": text} for text in ("def f", "hello there", "tell me", "why", "and so on")]
 
@@ -71,7 +71,7 @@ def test_one_prompt_has_no_interval():
 
 
 def test_rules_on_a_tiny_model():
-    lab = tiny_explorer(num_heads=2, tree=cartesian([4, 2]))
+    lab = tiny_lab(num_heads=2, tree=cartesian([4, 2]))
     report = measure_perplexity(
         lab, PROMPTS, temperatures=[0.5, 1.0], max_new_tokens=48, epsilon=0.9, delta=0.9
     )
@@ -87,7 +87,7 @@ def test_rules_on_a_tiny_model():
 
 
 def test_greedy_texts_do_not_depend_on_the_seed_and_drawn_ones_do():
-    lab = tiny_explorer()
+    lab = tiny_lab()
     one, two = (
         measure_perplexity(
             lab, PROMPTS[:2], ["greedy", "sample"], [1.0], max_new_tokens=24, seed=seed
@@ -100,7 +100,7 @@ def test_greedy_texts_do_not_depend_on_the_seed_and_drawn_ones_do():
 
 
 def test_every_prompt_has_its_own_random_numbers():
-    lab = tiny_explorer()
+    lab = tiny_lab()
     twice = measure_perplexity(lab, PROMPTS[:1] * 2, ["sample"], [1.0], max_new_tokens=24)
     once = measure_perplexity(lab, PROMPTS[:1], ["sample"], [1.0], max_new_tokens=24)
     assert twice.figures[0].perplexity.value != once.figures[0].perplexity.value
@@ -114,11 +114,11 @@ def test_cancelled_it_reports_on_finished_prompts():
             cancel.set()
 
     report = measure_perplexity(
-        tiny_explorer(), PROMPTS, ["sample"], [1.0], progress, cancel, max_new_tokens=8
+        tiny_lab(), PROMPTS, ["sample"], [1.0], progress, cancel, max_new_tokens=8
     )
     assert report.prompts == report.figures[0].prompts == 2
     with pytest.raises(ExplorerError, match="No prompt was finished"):
-        measure_perplexity(tiny_explorer(), PROMPTS, cancel=cancel)
+        measure_perplexity(tiny_lab(), PROMPTS, cancel=cancel)
 
 
 @pytest.mark.parametrize(
@@ -132,4 +132,4 @@ def test_cancelled_it_reports_on_finished_prompts():
 )
 def test_bad_settings_are_refused(rules, temperatures, hint):
     with pytest.raises(ExplorerError, match=hint):
-        measure_perplexity(tiny_explorer(), PROMPTS, rules, temperatures)
+        measure_perplexity(tiny_lab(), PROMPTS, rules, temperatures)

@@ -5,19 +5,19 @@ import pytest
 from explorer.measuring import reference as reference_module
 from explorer.measuring.reference import Reference, generate, measure_reference, plain
 from explorer.records.settings import decode_settings
-from tests.tiny_lab import tiny_explorer
+from tests.tiny_lab import tiny_lab
 
 
 def test_generate_and_plain_write_the_same_and_stop_alike():
-    explorer = tiny_explorer()
-    ids = explorer.encode("hello", decode_settings())
-    text, seconds = plain(explorer, ids, 20)
+    lab = tiny_lab()
+    ids = lab.encode("hello", decode_settings())
+    text, seconds = plain(lab, ids, 20)
     assert len(text) == 20
     assert seconds > 0
-    theirs, seconds = generate(explorer.model, ids, 20)
+    theirs, seconds = generate(lab.model, ids, 20)
     assert theirs == text
     assert seconds > 0
-    stopping = tiny_explorer(eos_ids=[text[4]])
+    stopping = tiny_lab(eos_ids=[text[4]])
     end = text.index(text[4]) + 1
     assert plain(stopping, ids, 20)[0] == text[:end]
     assert generate(stopping.model, ids, 20)[0] == text[:end]
@@ -35,7 +35,7 @@ def test_the_reference_counts_passes_and_changes_who_goes_first(monkeypatch):
 
     monkeypatch.setattr(reference_module, "plain", fake("plain", 11, 0.5))
     monkeypatch.setattr(reference_module, "generate", fake("generate", 6, 0.5))
-    found = measure_reference(tiny_explorer(), ["a", "b"], 16)
+    found = measure_reference(tiny_lab(), ["a", "b"], 16)
     # the first token comes from the prefill: 2 · 10 and 2 · 5 passes in a second each
     assert found.plain_tokens_per_second == pytest.approx(20)
     assert found.generate_tokens_per_second == pytest.approx(10)
@@ -45,13 +45,13 @@ def test_the_reference_counts_passes_and_changes_who_goes_first(monkeypatch):
 
 
 def test_generate_leaves_our_attention_in_place():
-    explorer = tiny_explorer()
-    assert explorer.model.fixed_order
-    generate(explorer.model, [1, 2], 2)
-    assert explorer.model.fixed_order
+    lab = tiny_lab()
+    assert lab.model.fixed_order
+    generate(lab.model, [1, 2], 2)
+    assert lab.model.fixed_order
 
 
 def test_a_reference_over_no_prompts():
-    found = measure_reference(tiny_explorer(), [])
+    found = measure_reference(tiny_lab(), [])
     assert isinstance(found, Reference)
     assert found.plain_over_generate is None

@@ -15,7 +15,7 @@ from explorer.records.attention import (
 from explorer.records.errors import ExplorerError
 from explorer.records.files import dump_trace, parse_trace
 from explorer.records.schema import Trace
-from tests.ui.fakes import FakeExplorer
+from tests.ui.fakes import FakeLab
 
 DEPTHS = [0, 1, 1]
 ROWS = [[0.2, 0.5, 0.3], [0.1, 0.4, 0.25, 0.25], [0.0, 0.0, 0.0, 1.0]]
@@ -70,7 +70,7 @@ def test_the_largest_record_holds_as_many_values_as_are_allowed():
 
 
 def carrying(*heads: AttentionHead) -> Trace:
-    trace = FakeExplorer(shapes=(1,)).trace(max_new_tokens=20)
+    trace = FakeLab(shapes=(1,)).trace(max_new_tokens=20)
     return Trace.model_validate(trace.model_dump() | {"attention": [h.model_dump() for h in heads]})
 
 
@@ -87,14 +87,14 @@ def test_a_trace_whose_weights_fit_no_step_is_refused():
         carrying(head())
     with pytest.raises(ValidationError, match="step 999, which is not there"):
         carrying(head(step=999))
-    record = FakeExplorer(shapes=(1,)).trace(max_new_tokens=20).model_dump()
+    record = FakeLab(shapes=(1,)).trace(max_new_tokens=20).model_dump()
     assert Trace.model_validate(record | {"attention": []}).attention == []
     del record["attention"]  # as traces were before they carried any
     assert Trace.model_validate(record).attention == []
 
 
 def test_a_file_with_wrong_weights_is_one_sentence():
-    trace = FakeExplorer(shapes=(1,)).trace(max_new_tokens=20)
+    trace = FakeLab(shapes=(1,)).trace(max_new_tokens=20)
     broken = trace.model_copy(update={"attention": [head()]})
     with pytest.raises(ExplorerError, match="does not hold a valid trace"):
         parse_trace(dump_trace(broken))

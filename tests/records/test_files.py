@@ -8,12 +8,12 @@ from explorer.records import files
 from explorer.records.errors import ExplorerError
 from explorer.records.files import dump_trace, parse_trace, read_trace, write_trace
 from explorer.records.schema import Trace
-from tests.ui.fakes import FakeExplorer
+from tests.ui.fakes import FakeLab
 
 
 @pytest.fixture(scope="module")
 def trace():
-    return FakeExplorer().trace()
+    return FakeLab().trace()
 
 
 def packed(value: object) -> bytes:

@@ -1,9 +1,9 @@
 from explorer.records.summary import accepted_drafts, medusa_clock, origins, plain_clock
-from tests.ui.fakes import FakeExplorer
+from tests.ui.fakes import FakeLab
 
 
 def test_origins_follow_the_text():
-    trace = FakeExplorer().trace()
+    trace = FakeLab().trace()
     came = origins(trace.steps)
     assert len(came) == len(trace.new_token_ids)
     assert [origin.step for origin in came if origin.depth == 0] == list(range(len(trace.steps)))
@@ -11,7 +11,7 @@ def test_origins_follow_the_text():
 
 
 def test_clocks_count_a_lanes_own_work():
-    trace = FakeExplorer().trace()
+    trace = FakeLab().trace()
     seconds, tokens = medusa_clock(trace.steps)
     assert tokens[-1] == len(trace.new_token_ids)
     assert abs(seconds[-1] - sum(step.timings.step for step in trace.steps) / 1000) < 1e-9

@@ -8,7 +8,7 @@ import pytest
 
 import explorer
 from explorer.analysis.rank_table import load_rank_table
-from explorer.cli import main
+from explorer.commands.cli import main
 from explorer.heads.checkpoints import load_heads
 from explorer.heads.fingerprint import heads_hash
 from explorer.models.chat import encode_prompt

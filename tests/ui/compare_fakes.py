@@ -17,7 +17,7 @@ from explorer.measuring.memory import ExtraMemory
 from explorer.records.errors import ExplorerError
 from explorer.records.schema import Trace
 from explorer.records.settings import DecodeSettings
-from tests.ui.fakes import FakeExplorer
+from tests.ui.fakes import FakeLab
 
 CURVE = CostCurve(
     context_length=128,
@@ -34,7 +34,7 @@ MODEL = SimpleNamespace(
 
 
 def comparison(
-    racer: FakeExplorer,
+    lab: FakeLab,
     prompts: Sequence[dict[str, str]],
     methods: Sequence[str],
     max_new_tokens: int,
@@ -58,8 +58,8 @@ def comparison(
         for place, (name, chosen) in enumerate(settings.items()):
             if cancel is not None and cancel.is_set():
                 break
-            time.sleep(0 if "quick" in record["prompt"] else 10 * racer.pace)
-            races[name].append(_race(racer, record, number, chosen, place == 0))
+            time.sleep(0 if "quick" in record["prompt"] else 10 * lab.pace)
+            races[name].append(_race(lab, record, number, chosen, place == 0))
             yield Turn(
                 f"Prompt {number + 1} of {len(prompts)}", sum(map(len, races.values())) / total
             )
@@ -73,10 +73,10 @@ def comparison(
 
 
 def _race(
-    racer: FakeExplorer, record: dict[str, str], number: int, chosen: DecodeSettings, first: bool
+    lab: FakeLab, record: dict[str, str], number: int, chosen: DecodeSettings, first: bool
 ) -> Race:
     seed = zlib.crc32(f"{record['prompt']}{chosen.method}".encode())
-    trace = racer.trace(record["prompt"], **chosen.model_dump() | {"seed": seed})
+    trace = lab.trace(record["prompt"], **chosen.model_dump() | {"seed": seed})
     if first and "differ" in record["prompt"]:
         trace = _differing(trace)
     return finished_race(record, number, trace)

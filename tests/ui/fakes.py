@@ -23,7 +23,7 @@ TEXT = (
 )
 
 
-class FakeExplorer:
+class FakeLab:
     """Decodes `text`, or the prompt itself if that is hostile; a step waits `pace` seconds.
 
     The last token ends the text, unless the prompt asks for something endless.
@@ -56,7 +56,7 @@ class FakeExplorer:
     ) -> Iterator[tuple[str, Event]]:
         """One method after the other, plain with bare roots."""
         for method in methods:
-            lane = FakeExplorer(self.text, self.pace, (0,) if method == "plain" else self.shapes)
+            lane = FakeLab(self.text, self.pace, (0,) if method == "plain" else self.shapes)
             asked = settings.model_copy(update={"method": method})
             yield from ((method, event) for event in lane.decode(prompt, asked, cancel))
 

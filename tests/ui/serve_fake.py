@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 import time
 
-from explorer.ui.engine import Engine
 from explorer.ui.limits import PRIVATE
 from explorer.ui.serve import serve
-from tests.ui.fakes import FakeExplorer
+from explorer.ui.worker import ModelWorker
+from tests.ui.fakes import FakeLab
 
 if __name__ == "__main__":
     port, pace = int(sys.argv[1]), float(sys.argv[2]) if len(sys.argv) > 2 else 0.05
@@ -17,11 +17,11 @@ if __name__ == "__main__":
     def load(progress):
         progress("Loading the weights", 0.4)
         time.sleep(1)
-        return FakeExplorer(pace=pace, **text)
+        return FakeLab(pace=pace, **text)
 
-    def compare(racer, **asked):
+    def compare(lab, **asked):
         from tests.ui.compare_fakes import comparison  # brings torch, which few tests need
 
-        return comparison(racer, **asked)
+        return comparison(lab, **asked)
 
-    serve(Engine(load, compare), PRIVATE, "127.0.0.1", port).block_thread()
+    serve(ModelWorker(load, compare), PRIVATE, "127.0.0.1", port).block_thread()

@@ -19,12 +19,12 @@ from explorer.records.errors import ExplorerError
 from explorer.records.schema import Trace
 from explorer.records.settings import DecodeSettings
 from explorer.ui import serve as serve_module
-from explorer.ui.engine import Engine
 from explorer.ui.limits import PRIVATE, PUBLIC
 from explorer.ui.no_files import REFUSAL
 from explorer.ui.serve import parser, serve
-from tests.ui.fakes import FakeExplorer
-from tests.ui.test_engine import wait_for
+from explorer.ui.worker import ModelWorker
+from tests.ui.fakes import FakeLab
+from tests.ui.test_worker import wait_for
 
 RUN_KEYS = {
     "text", "token_ids", "method", "steps", "new_tokens", "continued_tokens", "tokens_per_step",
@@ -38,9 +38,9 @@ LANE_KEYS = {"tokens_per_second", "tokens_per_step", "seconds", "token_ids", "sp
 class Served:
     """The app with a fake model, as its clients reach it."""
 
-    def __init__(self, racer=None, limits=PRIVATE, load=None, mcp=False) -> None:
-        self.engine = Engine(load or (lambda progress: racer))
-        self.demo = serve(self.engine, limits, "127.0.0.1", None, mcp)
+    def __init__(self, lab=None, limits=PRIVATE, load=None, mcp=False) -> None:
+        self.worker = ModelWorker(load or (lambda progress: lab))
+        self.demo = serve(self.worker, limits, "127.0.0.1", None, mcp)
         self.url = self.demo.local_url
         self.client = Client(self.url, verbose=False)
         self.close = self.demo.close
@@ -51,19 +51,19 @@ class Served:
 
 @pytest.fixture(scope="module")
 def app():
-    with closing(Served(FakeExplorer())) as served:
+    with closing(Served(FakeLab())) as served:
         yield served
 
 
 @pytest.fixture(scope="module")
 def public():
-    with closing(Served(FakeExplorer(), PUBLIC, mcp=True)) as served:
+    with closing(Served(FakeLab(), PUBLIC, mcp=True)) as served:
         yield served
 
 
 @pytest.fixture(scope="module")
 def slow():
-    with closing(Served(FakeExplorer(pace=0.05))) as served:
+    with closing(Served(FakeLab(pace=0.05))) as served:
         yield served
 
 
@@ -94,7 +94,7 @@ def test_run_answers_what_the_command_prints(app):
     assert (answer["new_tokens"], len(answer["token_ids"])) == (20, 20)
     assert (answer["method"], answer["settings"]["acceptance"]) == ("hydra", "sample")
     assert answer["trace"] is None
-    assert answer["notes"] == list(FakeExplorer.notes)
+    assert answer["notes"] == list(FakeLab.notes)
 
 
 def test_the_trace_comes_with_the_answer_if_it_is_asked_for(app):
@@ -197,29 +197,29 @@ def test_the_queue_cannot_be_skipped(app):
 
 
 def test_calls_wait_for_each_other_and_for_the_page(slow):
-    page = slow.engine.enter()
+    page = slow.worker.enter()
     jobs = [slow.client.submit(prompt="hi", max_new_tokens=6, api_name="/run") for _ in range(2)]
-    wait_for(lambda: slow.engine.ahead(page) == 0 and all(job.outputs() for job in jobs), 20)
+    wait_for(lambda: slow.worker.ahead(page) == 0 and all(job.outputs() for job in jobs), 20)
     assert {job.outputs()[-1]["state"] for job in jobs} <= {"loading", "waiting"}
-    slow.engine.leave(page)
+    slow.worker.leave(page)
     assert [job.result()["new_tokens"] for job in jobs] == [6, 6]
 
 
-def free(engine: Engine) -> bool:
+def free(worker: ModelWorker) -> bool:
     """Whether a run that came now would have the model at once."""
-    ticket = engine.enter()
+    ticket = worker.enter()
     try:
-        return engine.ahead(ticket) == 0
+        return worker.ahead(ticket) == 0
     finally:
-        engine.leave(ticket)
+        worker.leave(ticket)
 
 
 def test_a_client_that_cancels_frees_the_model(slow):
     job = slow.client.submit(prompt="hi", max_new_tokens=1000, api_name="/run")
     wait_for(lambda: any(update["new_tokens"] for update in job.outputs()), 20)
-    assert not free(slow.engine)
+    assert not free(slow.worker)
     job.cancel()
-    wait_for(lambda: free(slow.engine), 20)
+    wait_for(lambda: free(slow.worker), 20)
 
 
 def test_a_client_that_goes_away_frees_the_model(slow):
@@ -231,7 +231,7 @@ def test_a_client_that_goes_away_frees_the_model(slow):
         for line in told.iter_lines():
             if "process_generating" in line:
                 break
-    wait_for(lambda: free(slow.engine), 30)
+    wait_for(lambda: free(slow.worker), 30)
 
 
 def test_a_call_waits_while_the_model_loads():
@@ -239,7 +239,7 @@ def test_a_call_waits_while_the_model_loads():
 
     def load(progress):
         gate.wait(120)
-        return FakeExplorer()
+        return FakeLab()
 
     with closing(Served(load=load)) as served:
         job = served.client.submit(prompt="hi", max_new_tokens=3, api_name="/run")

@@ -13,12 +13,12 @@ import pytest
 from explorer.records.attention import AttentionHead, AttentionQuestion, OtherModelError, packed
 from explorer.records.errors import ExplorerError
 from explorer.ui.attention import AT_ONCE, PLACES, AttentionDesk
-from explorer.ui.engine import Engine
 from explorer.ui.handlers import Handlers
 from explorer.ui.limits import PRIVATE, PUBLIC
 from explorer.ui.serve import replay
-from tests.tiny_lab import tiny_explorer
-from tests.ui.fakes import FakeExplorer
+from explorer.ui.worker import ModelWorker
+from tests.tiny_lab import tiny_lab
+from tests.ui.fakes import FakeLab
 from tests.ui.test_handlers import values
 
 QUESTION = {
@@ -32,7 +32,7 @@ QUESTION = {
 ROWS = [[0.0, 0.5, 0.5], [0.1, 0.4, 0.25, 0.25]]
 
 
-class Weighing(FakeExplorer):
+class Weighing(FakeLab):
     """Answers every question with the same weights, and remembers where it was asked."""
 
     def __init__(self, **more: object) -> None:
@@ -49,17 +49,17 @@ class Weighing(FakeExplorer):
         return [AttentionHead(**of, slots=[0], weights=packed(ROWS))]
 
 
-def loaded(load) -> Engine:
-    engine = Engine(load)
-    engine.start()
+def loaded(load) -> ModelWorker:
+    worker = ModelWorker(load)
+    worker.start()
     end = time.monotonic() + 30
-    while engine.status.phase == "loading" and time.monotonic() < end:
+    while worker.status.phase == "loading" and time.monotonic() < end:
         time.sleep(0.01)
-    return engine
+    return worker
 
 
-def desk_of(racer=None, limits=PRIVATE) -> AttentionDesk:
-    return AttentionDesk(loaded(lambda progress: racer or Weighing()), limits)
+def desk_of(lab=None, limits=PRIVATE) -> AttentionDesk:
+    return AttentionDesk(loaded(lambda progress: lab or Weighing()), limits)
 
 
 def ask(desk: AttentionDesk, **changes: object) -> dict:
@@ -67,16 +67,16 @@ def ask(desk: AttentionDesk, **changes: object) -> dict:
 
 
 def test_a_question_is_answered_on_the_models_own_thread():
-    racer = Weighing()
-    (head,) = ask(desk_of(racer))["heads"]
+    lab = Weighing()
+    (head,) = ask(desk_of(lab))["heads"]
     assert AttentionHead.model_validate(head).rows([0, 1])[1] == pytest.approx(ROWS[1], abs=1e-5)
-    assert all(name.startswith("model") for name in racer.threads)
+    assert all(name.startswith("model") for name in lab.threads)
 
 
 def test_a_loaded_model_answers_with_all_heads_of_the_layer():
-    heads = ask(desk_of(tiny_explorer()), layer=1, head=1)["heads"]
+    heads = ask(desk_of(tiny_lab()), layer=1, head=1)["heads"]
     assert [(head["layer"], head["head"]) for head in heads] == [(1, 1), (1, 0)]
-    told = ask(desk_of(tiny_explorer()), model="Llama")
+    told = ask(desk_of(tiny_lab()), model="Llama")
     assert "made with Llama (fp32), but tiny (fp32) is loaded" in told["problem"]
     assert told["able"] is False
 
@@ -100,13 +100,13 @@ def test_a_loaded_model_answers_with_all_heads_of_the_layer():
     ],
 )
 def test_a_hostile_question_is_one_sentence(text):
-    racer = Weighing()
-    told = json.loads(desk_of(racer).answer(text))
+    lab = Weighing()
+    told = json.loads(desk_of(lab).answer(text))
     assert told == {
         "problem": "The question does not describe a step: open the trace again.",
         "able": True,
     }
-    assert racer.threads == []
+    assert lab.threads == []
 
 
 def test_a_bug_is_one_sentence_too():
@@ -122,12 +122,12 @@ def test_a_public_host_computes_for_short_texts_only():
 
 
 def test_while_a_run_goes_on_only_small_questions_are_answered():
-    engine = loaded(lambda progress: Weighing())
-    desk = AttentionDesk(engine, PRIVATE)
-    ticket = engine.enter()
+    worker = loaded(lambda progress: Weighing())
+    desk = AttentionDesk(worker, PRIVATE)
+    ticket = worker.enter()
     assert "heads" in ask(desk)
     assert "busy with a run" in ask(desk, prefix=[1] * AT_ONCE)["problem"]
-    engine.leave(ticket)
+    worker.leave(ticket)
     assert "heads" in ask(desk, prefix=[1] * AT_ONCE)
 
 
@@ -149,10 +149,10 @@ def test_a_crowd_of_questions_is_turned_away():
 
 
 def test_a_question_between_two_turns_leaves_the_run_as_it_is():
-    engine = loaded(lambda progress: Weighing(pace=0.002))
+    worker = loaded(lambda progress: Weighing(pace=0.002))
     with gr.Blocks():
-        handlers = Handlers(engine, PRIVATE)
-    desk, sent = AttentionDesk(engine, PRIVATE), []
+        handlers = Handlers(worker, PRIVATE)
+    desk, sent = AttentionDesk(worker, PRIVATE), []
     for update in handlers.run(None, "hi", *values()):
         sent.append(update)
         assert "heads" in ask(desk)
@@ -167,9 +167,9 @@ def test_without_a_model_the_sentence_says_so():
     assert "this app has none" in told["problem"]
     assert told["able"] is False
     gate = threading.Event()
-    engine = Engine(lambda progress: gate.wait(5) and Weighing())
-    engine.start()
-    told = ask(AttentionDesk(engine, PRIVATE))
+    worker = ModelWorker(lambda progress: gate.wait(5) and Weighing())
+    worker.start()
+    told = ask(AttentionDesk(worker, PRIVATE))
     gate.set()
     assert "still loading" in told["problem"]
     assert told["able"] is True

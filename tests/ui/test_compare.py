@@ -13,11 +13,11 @@ from explorer.ui.compare_handlers import CompareHandlers
 from explorer.ui.compare_page import setup
 from explorer.ui.compare_request import MAX_FILE_CHARACTERS, built_in_prompts, checked
 from explorer.ui.compare_session import CompareSession
-from explorer.ui.engine import Engine
 from explorer.ui.limits import PRIVATE, PUBLIC
 from explorer.ui.serve import replay
+from explorer.ui.worker import ModelWorker
 from tests.ui.compare_fakes import comparison
-from tests.ui.fakes import FakeExplorer
+from tests.ui.fakes import FakeLab
 
 ASKED = {
     "methods": ["plain", "medusa", "prompt-lookup"],
@@ -28,10 +28,10 @@ ASKED = {
 
 
 def handlers_of(pace=0.0, limits=PRIVATE, load=None) -> CompareHandlers:
-    engine = Engine(load or (lambda progress: FakeExplorer(pace=pace)), comparison)
-    engine.start()
+    worker = ModelWorker(load or (lambda progress: FakeLab(pace=pace)), comparison)
+    worker.start()
     with gr.Blocks():
-        return CompareHandlers(engine, limits)
+        return CompareHandlers(worker, limits)
 
 
 def begun(handlers, last=None, **changes):
@@ -60,7 +60,7 @@ def test_every_finished_prompt_is_told_once_and_the_last_message_ends_it():
     assert {message["run"] for message in told} == {told[0]["run"]}
     firsts = [message["first"] for message in told]
     assert firsts == sorted(firsts)
-    assert handlers.engine.ahead(handlers.engine.enter()) == 0  # it has left the queue
+    assert handlers.worker.ahead(handlers.worker.enter()) == 0  # it has left the queue
 
 
 def test_a_browser_that_missed_something_gets_the_races_and_the_latest_report():
@@ -93,12 +93,12 @@ def test_cancel_keeps_what_is_done():
 
 def test_a_comparison_and_a_run_wait_for_each_other():
     handlers = handlers_of(pace=0.02)
-    ticket = handlers.engine.enter()  # an Explore run
+    ticket = handlers.worker.enter()  # an Explore run
     run = begun(handlers)
     told = messages(handlers, [next(run)])
     assert told[0]["phase"] == "waiting"
     assert "Waiting: 1 run before yours" in told[0]["text"]
-    handlers.engine.leave(ticket)
+    handlers.worker.leave(ticket)
     assert messages(handlers, run)[-1]["phase"] == "done"
 
 
@@ -110,7 +110,7 @@ def test_a_page_that_goes_away_frees_the_model():
         next(run)
     run.close()
     assert session.ticket.cancel.is_set()
-    assert handlers.engine.ahead(handlers.engine.enter()) == 0
+    assert handlers.worker.ahead(handlers.worker.enter()) == 0
 
 
 def test_a_new_comparison_of_a_tab_ends_its_last_one():
@@ -186,14 +186,14 @@ def test_before_the_model_is_loaded_it_waits_and_says_so():
     def load(progress):
         progress("Downloading", 0.5)
         gate.wait(5)
-        return FakeExplorer()
+        return FakeLab()
 
     handlers = handlers_of(load=load)
     end = time.monotonic() + 5
-    while handlers.engine.status.text != "Downloading" and time.monotonic() < end:
+    while handlers.worker.status.text != "Downloading" and time.monotonic() < end:
         time.sleep(0.01)
-    engine = json.loads(handlers.tick()[handlers.page.compare])["engine"]
-    assert (engine["phase"], engine["fraction"]) == ("loading", 0.5)
+    worker = json.loads(handlers.tick()[handlers.page.compare])["engine"]
+    assert (worker["phase"], worker["fraction"]) == ("loading", 0.5)
     run = begun(handlers)
     assert "starts by itself" in messages(handlers, [next(run)])[0]["text"]
     gate.set()
@@ -204,9 +204,9 @@ def test_replay_says_in_one_sentence_that_a_model_is_needed():
     handlers = handlers_of(load=replay)
     last = messages(handlers, begun(handlers))[-1]
     assert last["phase"] == "failed"
-    engine = json.loads(handlers.tick()[handlers.page.compare])["engine"]
-    assert "needs a model" in engine["text"]
-    assert engine["text"].count(". ") == 0
+    worker = json.loads(handlers.tick()[handlers.page.compare])["engine"]
+    assert "needs a model" in worker["text"]
+    assert worker["text"].count(". ") == 0
 
 
 def test_time_left_is_told_only_while_it_runs():
@@ -242,19 +242,19 @@ class Batches:
 def test_batches_are_measured_in_the_same_queue_and_leave_the_comparison_alone():
     asked = {}
 
-    def batches(racer, progress, **given):
+    def batches(lab, progress, **given):
         asked.update(given)
         progress("round 1 of 1", 0.5)
         return Batches()
 
-    engine = Engine(lambda progress: FakeExplorer(), comparison, batches)
-    engine.start()
+    worker = ModelWorker(lambda progress: FakeLab(), comparison, batches)
+    worker.start()
     with gr.Blocks():
-        handlers = CompareHandlers(engine, PRIVATE)
-    ticket = engine.enter()
+        handlers = CompareHandlers(worker, PRIVATE)
+    ticket = worker.enter()
     run = begun(handlers, batches=True, methods=["plain"])
     assert messages(handlers, [next(run)])[0]["phase"] == "waiting"
-    engine.leave(ticket)
+    worker.leave(ticket)
     last = messages(handlers, run)[-1]
     assert (last["phase"], last["batches"]) == ("done", True)
     assert last["events"] == [["batches", {"sizes": []}]]
@@ -270,14 +270,14 @@ def test_batches_that_are_refused_leave_the_comparison_alone():
 
 
 def test_batches_that_are_stopped_say_so():
-    def batches(racer, cancel, **given):
+    def batches(lab, cancel, **given):
         cancel.wait(5)
         raise ExplorerError("Measuring batches was stopped before anything was measured.")
 
-    engine = Engine(lambda progress: FakeExplorer(), comparison, batches)
-    engine.start()
+    worker = ModelWorker(lambda progress: FakeLab(), comparison, batches)
+    worker.start()
     with gr.Blocks():
-        handlers = CompareHandlers(engine, PRIVATE)
+        handlers = CompareHandlers(worker, PRIVATE)
     run = begun(handlers, batches=True)
     session = next(run)[handlers.page.session]
     handlers.stop(session)

@@ -7,13 +7,13 @@ import pytest
 from explorer.records.continuation import Continuation
 from explorer.ui.limits import PRIVATE, PUBLIC
 from explorer.ui.updates import GO_ON
-from tests.ui.fakes import FakeExplorer
+from tests.ui.fakes import FakeLab
 from tests.ui.test_handlers import finished, handlers_of, messages, values
 
 ENDLESS = "an endless text"
 
 
-class Watching(FakeExplorer):
+class Watching(FakeLab):
     """Remembers what it was asked to begin with."""
 
     def race(self, prompt, settings, cancel=None):
@@ -35,12 +35,12 @@ def why_not(handlers, sent) -> str | None:
 
 
 def test_a_run_goes_on_with_the_tokens_so_far_and_the_present_settings():
-    racer = Watching()
-    handlers = handlers_of(racer)
+    lab = Watching()
+    handlers = handlers_of(lab)
     first, sent = finished(handlers, ENDLESS, max_new_tokens=20)
     assert why_not(handlers, sent) is None
     second, sent = continued(handlers, first, max_new_tokens=12, method="hydra", tree="chain:2")
-    begun, settings = racer.begun
+    begun, settings = lab.begun
     assert begun == Continuation(first.header, first.ours)
     assert (settings.method, settings.tree) == ("hydra", "chain:2")
     assert second.header.continued_tokens == 20
@@ -55,7 +55,7 @@ def test_a_run_goes_on_with_the_tokens_so_far_and_the_present_settings():
 
 
 def test_a_stopped_run_goes_on():
-    handlers = handlers_of(FakeExplorer(pace=0.02))
+    handlers = handlers_of(FakeLab(pace=0.02))
     run = handlers.run(None, ENDLESS, *values(max_new_tokens=1000))
     session = next(run)[handlers.page.session]
     while not session.ours:
@@ -74,9 +74,9 @@ def test_a_stopped_run_goes_on():
     ],
 )
 def test_the_button_says_why_nothing_can_follow(monkeypatch, limits, context, prompt, told):
-    racer = FakeExplorer()
-    racer.context_length = context
-    handlers = handlers_of(racer, limits)
+    lab = FakeLab()
+    lab.context_length = context
+    handlers = handlers_of(lab, limits)
     session, sent = finished(handlers, prompt)
     assert told in why_not(handlers, sent)
     # Nor does a page that asks all the same get more.
@@ -86,7 +86,7 @@ def test_the_button_says_why_nothing_can_follow(monkeypatch, limits, context, pr
 
 
 def test_before_the_first_run_and_while_one_goes_on_there_is_nothing_to_continue():
-    handlers = handlers_of(FakeExplorer(pace=0.01))
+    handlers = handlers_of(FakeLab(pace=0.01))
     session, sent = continued(handlers, None)
     assert "press Run first" in why_not(handlers, sent)
     assert session.phase == "failed"
@@ -116,9 +116,9 @@ def finished_after(handlers, last, prompt):
 
 
 def test_a_new_run_starts_afresh():
-    racer = Watching()
-    handlers = handlers_of(racer)
+    lab = Watching()
+    handlers = handlers_of(lab)
     first, _ = finished(handlers, ENDLESS)
     second, _ = finished_after(handlers, first, "hi")
-    assert racer.begun[0] == "hi"
+    assert lab.begun[0] == "hi"
     assert second.header.continued_tokens == 0

@@ -9,13 +9,13 @@ import gradio as gr
 import pytest
 
 from explorer.records.errors import ExplorerError
-from explorer.ui.engine import Engine
 from explorer.ui.examples import CHANGED, EXAMPLES
 from explorer.ui.handlers import Handlers
 from explorer.ui.limits import PRIVATE, PUBLIC
 from explorer.ui.serve import build_app, parser, replay
 from explorer.ui.settings import SettingsInputs
-from tests.ui.fakes import FakeExplorer
+from explorer.ui.worker import ModelWorker
+from tests.ui.fakes import FakeLab
 
 DEFAULTS = {
     "method": "medusa",
@@ -33,11 +33,11 @@ DEFAULTS = {
 }
 
 
-def handlers_of(racer=None, limits=PRIVATE, load=None) -> Handlers:
-    engine = Engine(load or (lambda progress: racer or FakeExplorer()))
-    engine.start()
+def handlers_of(lab=None, limits=PRIVATE, load=None) -> Handlers:
+    worker = ModelWorker(load or (lambda progress: lab or FakeLab()))
+    worker.start()
     with gr.Blocks():
-        return Handlers(engine, limits)
+        return Handlers(worker, limits)
 
 
 def values(**changes: object) -> list[object]:
@@ -69,11 +69,11 @@ def test_a_run_streams_every_event_once_and_in_order():
     assert [message["live"] for message in told] == [True] * (len(told) - 1) + [False]
     steps = [event[1] for m in told for event in m["events"] if event[0] == "step"]
     assert sum(len(step["e"]) for step in steps) == 40 == len(session.ours)
-    assert handlers.engine.ahead(handlers.engine.enter()) == 0  # the run has left the queue
+    assert handlers.worker.ahead(handlers.worker.enter()) == 0  # the run has left the queue
 
 
 def test_the_first_tokens_are_sent_at_once():
-    handlers = handlers_of(FakeExplorer(pace=0.01))
+    handlers = handlers_of(FakeLab(pace=0.01))
     run = handlers.run(None, "hi", *values())
     told: list[dict] = []
     while not any(event[0] == "step" for message in told for event in message["events"]):
@@ -91,7 +91,7 @@ def test_a_browser_that_missed_events_gets_them():
 
 
 def test_stop_ends_the_run():
-    handlers = handlers_of(FakeExplorer(pace=0.02))
+    handlers = handlers_of(FakeLab(pace=0.02))
     run = handlers.run(None, "hi", *values(max_new_tokens=1000))
     session = next(run)[handlers.page.session]
     next(run)
@@ -103,7 +103,7 @@ def test_stop_ends_the_run():
 
 
 def test_a_page_that_goes_away_frees_the_model():
-    fake = FakeExplorer(pace=0.01)
+    fake = FakeLab(pace=0.01)
     handlers = handlers_of(fake)
     run = handlers.run(None, "hi", *values())
     session = next(run)[handlers.page.session]
@@ -118,7 +118,7 @@ def test_a_page_that_goes_away_frees_the_model():
 
 
 def test_the_second_run_waits_for_the_first():
-    handlers = handlers_of(FakeExplorer(pace=0.01))
+    handlers = handlers_of(FakeLab(pace=0.01))
     page = handlers.page
     first, second = (handlers.run(None, "hi", *values()) for _ in range(2))
     mine = next(first)[page.session]
@@ -129,7 +129,7 @@ def test_the_second_run_waits_for_the_first():
 
 
 def test_a_new_run_of_a_tab_ends_its_last_one():
-    handlers = handlers_of(FakeExplorer(pace=0.01))
+    handlers = handlers_of(FakeLab(pace=0.01))
     run = handlers.run(None, "hi", *values())
     session = next(run)[handlers.page.session]
     next(handlers.run(session, "again", *values()))
@@ -166,7 +166,7 @@ def test_a_run_before_the_model_is_loaded_says_so_and_waits_for_it():
     def load(progress):
         progress("Downloading", 0.5)
         gate.wait(5)
-        return FakeExplorer()
+        return FakeLab()
 
     handlers = handlers_of(load=load)
     run = handlers.run(None, "hi", *values())
@@ -191,7 +191,7 @@ def test_a_load_failure_is_shown_and_a_run_says_it_again():
 
 def test_no_component_takes_a_file_or_renders_markdown():
     for limits in (PRIVATE, PUBLIC):
-        app = build_app(Engine(lambda progress: FakeExplorer()), limits)
+        app = build_app(ModelWorker(lambda progress: FakeLab()), limits)
         kinds = {type(block) for block in app.blocks.values()}
         assert not kinds & {gr.File, gr.UploadButton, gr.Markdown, gr.Image, gr.MultimodalTextbox}
         public = {fn.api_name for fn in app.fns.values() if fn.api_visibility != "private"}
@@ -245,7 +245,7 @@ def test_the_page_needs_no_torch():
 def test_the_method_that_was_chosen_races():
     asked = []
 
-    class Watching(FakeExplorer):
+    class Watching(FakeLab):
         def race(self, prompt, settings, cancel=None):
             asked.append(settings.method)
             return super().race(prompt, settings, cancel)
@@ -259,7 +259,7 @@ def test_the_method_that_was_chosen_races():
 def test_a_model_without_heads_races_plain_against_plain():
     asked = []
 
-    class Bare(FakeExplorer):
+    class Bare(FakeLab):
         method = "plain"
 
         def race(self, prompt, settings, cancel=None):

@@ -3,9 +3,9 @@
 import pytest
 
 from explorer.ui.compare_session import CompareSession
-from explorer.ui.engine import Ticket
 from explorer.ui.session import Session
 from explorer.ui.step_explorer import run_and_event
+from explorer.ui.worker import Ticket
 
 
 @pytest.mark.parametrize("kind", [Session, CompareSession])

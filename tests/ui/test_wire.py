@@ -3,21 +3,21 @@ import json
 from explorer.records.events import PositionsRecorded
 from explorer.records.settings import DecodeSettings
 from explorer.ui.wire import MOST_POSITIONS, Wire
-from tests.ui.fakes import FakeExplorer
+from tests.ui.fakes import FakeLab
 
 TREE_64 = 4  # of fakes.SHAPES
 
 
-def wire_of(explorer: FakeExplorer, **settings: object) -> Wire:
+def wire_of(lab: FakeLab, **settings: object) -> Wire:
     wire = Wire()
-    for event in explorer.race("hi", DecodeSettings(**settings)):
+    for event in lab.race("hi", DecodeSettings(**settings)):
         wire.add(event)
     wire.end()
     return wire
 
 
 def test_a_step_of_64_rows_is_small_and_flat_over_the_run():
-    wire = wire_of(FakeExplorer(shapes=(TREE_64,)), max_new_tokens=400)
+    wire = wire_of(FakeLab(shapes=(TREE_64,)), max_new_tokens=400)
     sizes = [len(json.dumps(event).encode()) for event in wire.packed if event[0] == "step"]
     assert max(sizes[1:-1]) <= 12_000
     early, late = sizes[1:11], sizes[-11:-1]
@@ -25,7 +25,7 @@ def test_a_step_of_64_rows_is_small_and_flat_over_the_run():
 
 
 def test_every_position_is_told_once_and_never_many_at_a_time():
-    fake = FakeExplorer()
+    fake = FakeLab()
     wire = Wire()
     expected = []
     for event in fake.race("hi", DecodeSettings(max_new_tokens=60)):
@@ -42,7 +42,7 @@ def test_every_position_is_told_once_and_never_many_at_a_time():
 
 
 def test_a_piece_is_told_once():
-    wire = wire_of(FakeExplorer())
+    wire = wire_of(FakeLab())
     told = []
     for event in wire.packed:
         at = {"run": 2, "step": 2, "positions": 2, "plain": 4}.get(event[0])
@@ -51,14 +51,14 @@ def test_a_piece_is_told_once():
 
 
 def test_a_message_holds_what_comes_from_an_event_on():
-    wire = wire_of(FakeExplorer())
+    wire = wire_of(FakeLab())
     message = json.loads(wire.message("key", 3, live=True))
     assert message == {"run": "key", "first": 3, "events": wire.packed[3:], "live": True}
 
 
 def test_the_price_of_the_nodes_is_told():
     packed = Wire()
-    for event in FakeExplorer().race("hi", DecodeSettings(max_new_tokens=9)):
+    for event in FakeLab().race("hi", DecodeSettings(max_new_tokens=9)):
         if hasattr(event, "step"):
             priced = event.step.model_copy(update={"price": 0.25})
             event = event.model_copy(update={"step": priced})

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from explorer.commands.console import Console
-from explorer.commands.options import load_explorer
+from explorer.commands.options import load_lab
 from explorer.commands.train.common import Progress, add_settings, settings_from
 from explorer.records.prompts import read_prompts
 
@@ -28,9 +28,9 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
     options = settings_from(args, DataOptions)
     asked, openings = (_prompts(path) for path in (options.prompts, options.openings))
-    explorer = load_explorer(args, console, heads="none")
+    lab = load_lab(args, console, heads="none")
     with closing(Progress(console)) as progress:
-        result = generate_data(explorer.model, options, asked, progress, openings)
+        result = generate_data(lab.model, options, asked, progress, openings)
     return result.model_dump(mode="json")
 
 

@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import Any
 
 from explorer.commands.console import Console
-from explorer.commands.options import load_explorer
+from explorer.commands.options import load_lab
 from explorer.commands.train.common import Progress, add_settings, require_data, settings_from
 
 EXAMPLE = "python -m explorer train draft --data selfdistill.jsonl.gz --out draft --layers 2"
@@ -26,9 +26,9 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
     options = settings_from(args, DraftOptions)
     require_data(options.data)
-    explorer = load_explorer(args, console, heads="none")
+    lab = load_lab(args, console, heads="none")
     with closing(Progress(console)) as progress:
-        result = train_draft(explorer.model, options, progress)
+        result = train_draft(lab.model, options, progress)
     return result.model_dump(mode="json")
 
 

@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import Any
 
 from explorer.commands.console import Console, table
-from explorer.commands.options import load_explorer
+from explorer.commands.options import load_lab
 from explorer.commands.train.common import (
     Progress,
     accuracy_table,
@@ -37,9 +37,9 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     require_data(options.data)
     if args.backend == "auto":
         args.backend = "bf16"
-    explorer = load_explorer(args, console, heads="none")
+    lab = load_lab(args, console, heads="none")
     with closing(Progress(console)) as progress:
-        result = train_joint(explorer.model, options, progress)
+        result = train_joint(lab.model, options, progress)
     return result.model_dump(mode="json")
 
 

@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from explorer.engine import Explorer
 from explorer.heads.checkpoints import load_heads
+from explorer.lab.lab import Lab
 from explorer.measuring.calibration import CurveMeter, auto_calibration
 from explorer.measuring.head_set import HeadSet
 from explorer.measuring.selfcheck import check_model
@@ -32,7 +32,7 @@ def load(
     adapter: str | None = None,
     draft: str | None = None,
     progress: Progress | None = None,
-) -> Explorer:
+) -> Lab:
     """A model with its heads, ready to run.
 
     `preset` names one of explorer.weights.presets; `model` (a Hub id, a folder or a GGUF file) and
@@ -51,17 +51,17 @@ def load(
         serve_adapter(base, folder)
     tell("Checking the model", None)
     check_model(base)
-    explorer = Explorer(base, notes=base.notes)
+    lab = Lab(base, notes=base.notes)
     if not options.heads_sources:
-        explorer.notes.append("No heads: no Medusa decoding.")
+        lab.notes.append("No heads: no Medusa decoding.")
     curves = CurveMeter(base, progress)
     for source in options.heads_sources:
         tell("Loading the heads", None)
-        _add_heads(explorer, source, curves)
+        _add_heads(lab, source, curves)
     if draft is not None:
         tell("Loading the draft model", None)
-        explorer.draft = _draft(draft, base, backend, device)
-    return explorer
+        lab.draft = _draft(draft, base, backend, device)
+    return lab
 
 
 def _draft(source: str, base: BaseModel, backend: str, device: str) -> BaseModel:
@@ -84,20 +84,20 @@ def _is_draft_checkpoint(folder: Path) -> bool:
         return False
 
 
-def _add_heads(explorer: Explorer, source: str, curves: CurveMeter) -> None:
-    base = explorer.model
+def _add_heads(lab: Lab, source: str, curves: CurveMeter) -> None:
+    base = lab.model
     heads = load_heads(source, base)
     heads.pack()
     architecture = heads.config.architecture
-    if architecture in explorer.heads:
+    if architecture in lab.heads:
         raise ExplorerError(
-            f"{explorer.heads[architecture].name} and {_short(source)} are both "
+            f"{lab.heads[architecture].name} and {_short(source)} are both "
             f"{architecture.title()} heads: give one of each kind."
         )
     folder = source if Path(source).is_dir() else None
     calibration = auto_calibration(base, heads, folder, curves)
-    explorer.notes.append(f"{architecture.title()}: {calibration.sentence}")
-    explorer.heads[architecture] = HeadSet(
+    lab.notes.append(f"{architecture.title()}: {calibration.sentence}")
+    lab.heads[architecture] = HeadSet(
         heads, _short(source), calibration.auto_trees, calibration.fixed_trees
     )
 

@@ -10,14 +10,14 @@ from explorer.records.errors import ExplorerError
 from explorer.records.events import collect
 from explorer.records.files import dump_trace, parse_trace
 from explorer.records.settings import DecodeSettings
-from tests.tiny_lab import tiny_explorer
+from tests.tiny_lab import tiny_lab
 
 METHODS = ["plain", "medusa", "draft-model", "lookahead", "prompt-lookup"]
 
 
 @pytest.fixture(scope="module")
 def tiny():
-    return tiny_explorer()
+    return tiny_lab()
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -75,7 +75,7 @@ def test_more_continued_tokens_than_there_are_is_no_trace(tiny):
 
 
 def test_after_the_end_of_the_text_nothing_follows():
-    tiny = tiny_explorer()
+    tiny = tiny_lab()
     trace = tiny.run("abc", max_new_tokens=6)
     tiny.model.eos_ids = frozenset(trace.new_token_ids[:3])
     ended = tiny.run("abc", max_new_tokens=6)
@@ -84,7 +84,7 @@ def test_after_the_end_of_the_text_nothing_follows():
 
 
 def test_at_the_context_limit_nothing_follows():
-    tiny = tiny_explorer()
+    tiny = tiny_lab()
     tiny.model.context_length = 12
     full = tiny.run("abc", max_new_tokens=100)
     assert len(full.header.prompt_ids) + len(full.new_token_ids) == 12

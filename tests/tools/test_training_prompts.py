@@ -12,7 +12,7 @@ import pytest
 
 from explorer.records.prompts import read_prompts
 
-TOOLS = Path(__file__).parents[1] / "tools"
+TOOLS = Path(__file__).parents[2] / "tools"
 COUNT = 1500
 
 
@@ -132,4 +132,6 @@ def test_grammar_reckons_and_repeats(tool):
 def test_openings_can_be_given_to_train_data(name):
     openings = [record["prompt"] for record in read_prompts(TOOLS / "training_prompts" / name)]
     assert len(openings) >= 60
-    assert all(opening == opening.rstrip() for opening in openings)  # words follow with a space
+    assert all(
+        run_start == run_start.rstrip() for run_start in openings
+    )  # words follow with a space

@@ -14,12 +14,12 @@ from explorer.decoding.race import interleave
 from explorer.decoding.registry import PLAIN, Kit, find_method
 from explorer.decoding.tree import ROOT_ONLY, Tree, require_fit
 from explorer.decoding.tree_names import MEASURED_TREES, parse_tree
-from explorer.looking import LooksInside
+from explorer.lab.attention import AttentionWeights
+from explorer.lab.run_start import RunStart, continuation, encode, run_start
 from explorer.measuring.head_set import HeadSet
 from explorer.models.base import BaseModel
 from explorer.models.chat import Pieces
 from explorer.models.early_exit import default_draft, early_exit
-from explorer.opening import Opening, continuation, encode, opening
 from explorer.recording.recorder import Recorder
 from explorer.records.continuation import Continuation
 from explorer.records.errors import ExplorerError
@@ -30,7 +30,7 @@ from explorer.records.version import __version__
 
 
 @dataclass
-class Explorer(LooksInside):
+class Lab(AttentionWeights):
     """A base model, its heads if it has any, and the ways to run them: decode, race, compare.
 
     `heads` holds one set of each architecture at most: "medusa", "hydra".
@@ -113,7 +113,7 @@ class Explorer(LooksInside):
         """
         # A method without heads is recorded with the default ones: what would they have guessed?
         recorder = self._recorder(settings, self.heads_for(settings) or self.heads.get(self.method))
-        begin = opening(self.model, prompt, settings)
+        begin = run_start(self.model, prompt, settings)
         for item in self._lane(begin.ids, settings, cancel):
             yield self._recorded(recorder, item, begin, settings)
         yield from self._rest(recorder)
@@ -127,7 +127,7 @@ class Explorer(LooksInside):
         """The settings' method and plain decoding, interleaved; each lane stops at its own end."""
         recorder = self._recorder(settings, self.heads_for(settings))
         baseline = _BaselineRecorder(self.pieces, settings)
-        begin = opening(self.model, prompt, settings)
+        begin = run_start(self.model, prompt, settings)
         plain = settings.model_copy(update={"method": PLAIN})
         lanes = {
             settings.method: self._lane(begin.ids, settings, cancel),
@@ -180,7 +180,7 @@ class Explorer(LooksInside):
         cancel: threading.Event | None = None,
     ) -> Iterator[tuple[str, Event]]:
         """Any methods, interleaved: (method, event) pairs, which make a trace for each method."""
-        begin = opening(self.model, prompt, settings)
+        begin = run_start(self.model, prompt, settings)
         lanes = {name: settings.model_copy(update={"method": name}) for name in methods}
         recorders = {
             name: self._recorder(lane, self.heads_for(lane)) for name, lane in lanes.items()
@@ -199,7 +199,7 @@ class Explorer(LooksInside):
         self,
         recorder: Recorder,
         item: Prefilled | StepResult,
-        begin: Opening,
+        begin: RunStart,
         settings: DecodeSettings,
     ) -> Event:
         with self._turn:
@@ -238,7 +238,7 @@ class Explorer(LooksInside):
         finally:
             steps.close()
 
-    def _header(self, begin: Opening, settings: DecodeSettings) -> dict:
+    def _header(self, begin: RunStart, settings: DecodeSettings) -> dict:
         values = settings.model_dump() | {"acceptance": settings.rule} | begin.settings
         chosen = self.heads_for(settings)
         return {

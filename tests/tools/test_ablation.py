@@ -10,7 +10,7 @@ from explorer.records.errors import ExplorerError
 from tests.training.test_medusa1 import options
 from tests.training.tiny import TinyBase
 
-TOOLS = Path(__file__).parents[1] / "tools"
+TOOLS = Path(__file__).parents[2] / "tools"
 
 
 @pytest.fixture(scope="module")

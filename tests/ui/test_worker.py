@@ -5,8 +5,8 @@ import pytest
 
 from explorer.records.errors import ExplorerError
 from explorer.records.settings import DecodeSettings
-from explorer.ui.engine import Engine
-from tests.ui.fakes import FakeExplorer
+from explorer.ui.worker import ModelWorker
+from tests.ui.fakes import FakeLab
 
 
 def wait_for(condition, seconds: float = 5.0) -> None:
@@ -16,11 +16,11 @@ def wait_for(condition, seconds: float = 5.0) -> None:
     assert condition()
 
 
-def loaded(racer) -> Engine:
-    engine = Engine(lambda progress: racer)
-    engine.start()
-    wait_for(lambda: engine.status.phase == "ready")
-    return engine
+def loaded(lab) -> ModelWorker:
+    worker = ModelWorker(lambda progress: lab)
+    worker.start()
+    wait_for(lambda: worker.status.phase == "ready")
+    return worker
 
 
 def test_loading_tells_how_far_it_is_and_does_not_block():
@@ -29,16 +29,16 @@ def test_loading_tells_how_far_it_is_and_does_not_block():
     def load(progress):
         progress("Downloading", 0.25)
         gate.wait(5)
-        return FakeExplorer()
+        return FakeLab()
 
-    engine = Engine(load)
-    engine.start()
-    wait_for(lambda: engine.status.text == "Downloading")
-    assert (engine.status.phase, engine.status.fraction) == ("loading", 0.25)
+    worker = ModelWorker(load)
+    worker.start()
+    wait_for(lambda: worker.status.text == "Downloading")
+    assert (worker.status.phase, worker.status.fraction) == ("loading", 0.25)
     with pytest.raises(ExplorerError):
-        engine.race(engine.enter(), "hi", DecodeSettings())
+        worker.race(worker.enter(), "hi", DecodeSettings())
     gate.set()
-    wait_for(lambda: engine.status.phase == "ready")
+    wait_for(lambda: worker.status.phase == "ready")
 
 
 @pytest.mark.parametrize("error", [ExplorerError("No weights: go online once."), KeyError("x")])
@@ -46,29 +46,29 @@ def test_a_failure_is_one_sentence(error):
     def load(progress):
         raise error
 
-    engine = Engine(load)
-    engine.start()
-    wait_for(lambda: engine.status.phase == "failed")
-    assert "\n" not in engine.status.text
-    assert engine.status.text.endswith(".")
-    assert engine.racer is None
+    worker = ModelWorker(load)
+    worker.start()
+    wait_for(lambda: worker.status.phase == "failed")
+    assert "\n" not in worker.status.text
+    assert worker.status.text.endswith(".")
+    assert worker.lab is None
 
 
 def test_runs_queue_in_order_and_leave():
-    engine = loaded(FakeExplorer())
-    first, second, third = engine.enter(), engine.enter(), engine.enter()
-    assert [engine.ahead(ticket) for ticket in (first, second, third)] == [0, 1, 2]
-    engine.leave(second)
-    engine.leave(second)
-    assert engine.ahead(third) == 1
-    engine.leave(first)
-    assert engine.ahead(third) == 0
+    worker = loaded(FakeLab())
+    first, second, third = worker.enter(), worker.enter(), worker.enter()
+    assert [worker.ahead(ticket) for ticket in (first, second, third)] == [0, 1, 2]
+    worker.leave(second)
+    worker.leave(second)
+    assert worker.ahead(third) == 1
+    worker.leave(first)
+    assert worker.ahead(third) == 0
     assert first.cancel.is_set()
 
 
 def test_turns_give_all_events_and_end_with_none():
-    engine = loaded(FakeExplorer())
-    turns = engine.race(engine.enter(), "hi", DecodeSettings(max_new_tokens=20))
+    worker = loaded(FakeLab())
+    turns = worker.race(worker.enter(), "hi", DecodeSettings(max_new_tokens=20))
     events = []
     while (taken := turns.advance(0.0)) is not None:
         assert len(taken) == 1  # no time: one event a turn
@@ -78,9 +78,9 @@ def test_turns_give_all_events_and_end_with_none():
 
 
 def test_closing_a_run_ends_it_on_its_own_thread():
-    fake = FakeExplorer()
-    engine = loaded(fake)
-    turns = engine.race(engine.enter(), "hi", DecodeSettings())
+    fake = FakeLab()
+    worker = loaded(fake)
+    turns = worker.race(worker.enter(), "hi", DecodeSettings())
     turns.advance(0.0)
     turns.close()
     wait_for(lambda: fake.closed == 1)
@@ -89,14 +89,14 @@ def test_closing_a_run_ends_it_on_its_own_thread():
 def test_all_work_is_on_one_thread():
     names = set()
 
-    class Watched(FakeExplorer):
+    class Watched(FakeLab):
         def race(self, prompt, settings, cancel=None):
             for event in super().race(prompt, settings, cancel):
                 names.add(threading.current_thread().name)
                 yield event
 
-    engine = loaded(Watched())
-    turns = engine.race(engine.enter(), "hi", DecodeSettings(max_new_tokens=8))
+    worker = loaded(Watched())
+    turns = worker.race(worker.enter(), "hi", DecodeSettings(max_new_tokens=8))
     while turns.advance(0.001) is not None:
         pass
     assert len(names) == 1
@@ -104,6 +104,6 @@ def test_all_work_is_on_one_thread():
 
 
 def test_errors_of_a_run_reach_the_caller():
-    engine = loaded(FakeExplorer())
+    worker = loaded(FakeLab())
     with pytest.raises(ExplorerError):
-        engine.race(engine.enter(), "refuse", DecodeSettings()).advance(0.0)
+        worker.race(worker.enter(), "refuse", DecodeSettings()).advance(0.0)

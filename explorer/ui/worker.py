@@ -12,18 +12,18 @@ import itertools
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
-from explorer.records.attention import AttentionHead, AttentionQuestion
 from explorer.records.continuation import Continuation
 from explorer.records.errors import ExplorerError
 from explorer.records.events import Event
 from explorer.records.settings import DecodeSettings
 
 if TYPE_CHECKING:
+    from explorer.lab.lab import Lab
     from explorer.measuring.batch import BatchReport
     from explorer.measuring.comparison import Turn
 
@@ -31,40 +31,6 @@ log = logging.getLogger(__name__)
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Progress = Callable[[str, float | None], None]
-
-
-class Racer(Protocol):
-    """What the page needs of a loaded model (`explorer.Explorer`)."""
-
-    description: str
-    notes: list[str]
-    method: str  # the speculative method that it can run; "plain" without heads
-    context_length: int
-
-    def race(
-        self,
-        prompt: str | Continuation,
-        settings: DecodeSettings,
-        cancel: threading.Event | None = None,
-    ) -> Iterator[Event]:
-        """Both lanes, interleaved. Raises ExplorerError on bad input."""
-
-    def weigh(self, question: AttentionQuestion) -> list[AttentionHead]:
-        """Attention weights of a recorded step. Raises ExplorerError."""
-
-    def decode(
-        self, prompt: str, settings: DecodeSettings, cancel: threading.Event | None = None
-    ) -> Iterator[Event]:
-        """One lane. Raises ExplorerError on bad input."""
-
-    def compare(
-        self,
-        prompt: str,
-        settings: DecodeSettings,
-        methods: Sequence[str],
-        cancel: threading.Event | None = None,
-    ) -> Iterator[tuple[str, Event]]:
-        """A lane a method, interleaved. Raises ExplorerError on bad input."""
 
 
 class RecordedOnlyError(ExplorerError):
@@ -89,19 +55,19 @@ class Ticket:
     cancel: threading.Event = field(default_factory=threading.Event)
 
 
-def _comparison(racer: Racer, **asked: object) -> Iterator[Turn]:
+def _comparison(lab: Lab, **asked: object) -> Iterator[Turn]:
     from explorer.measuring.comparison import comparison
 
-    return comparison(racer, **asked)
+    return comparison(lab, **asked)
 
 
-def _batches(racer: Racer, **asked: object) -> BatchReport:
+def _batches(lab: Lab, **asked: object) -> BatchReport:
     from explorer.measuring.batch import measure_batches
 
-    return measure_batches(racer, method=racer.method, **asked)
+    return measure_batches(lab, method=lab.method, **asked)
 
 
-class Engine:
+class ModelWorker:
     """Loads the model in the background and hands it out in turns.
 
     `compare` runs a comparison of methods and `batches` measures passes over several sequences:
@@ -110,21 +76,21 @@ class Engine:
 
     def __init__(
         self,
-        load: Callable[[Progress], Racer],
+        load: Callable[[Progress], Lab],
         compare: Callable[..., Iterator[Turn]] = _comparison,
         batches: Callable[..., BatchReport] = _batches,
     ) -> None:
         self._load, self._compare, self._batches = load, compare, batches
-        self._worker = ThreadPoolExecutor(1, thread_name_prefix="model")
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="model")
         self._numbers = itertools.count()
         self._queue: list[Ticket] = []
         self._lock = threading.Lock()
         self.status = Status("loading", "Starting")
-        self.racer: Racer | None = None
+        self.lab: Lab | None = None
 
     def start(self) -> None:
         """Begin to load; returns at once."""
-        self._worker.submit(self._load_model)
+        self._thread.submit(self._load_model)
 
     def enter(self) -> Ticket:
         """Queue up for the model. Always `leave` again."""
@@ -149,11 +115,11 @@ class Engine:
         self, ticket: Ticket, prompt: str | Continuation, settings: DecodeSettings
     ) -> Turns[Event]:
         """A run in turns. Raises ExplorerError unless the model is loaded."""
-        return self.turns(lambda racer: racer.race(prompt, settings, ticket.cancel))
+        return self.turns(lambda lab: lab.race(prompt, settings, ticket.cancel))
 
-    def turns(self, begin: Callable[[Racer], Iterator[Item]]) -> Turns[Item]:
+    def turns(self, begin: Callable[[Lab], Iterator[Item]]) -> Turns[Item]:
         """What `begin` starts, in turns. Raises ExplorerError unless the model is loaded."""
-        return Turns(self._worker, begin(self._loaded()))
+        return Turns(self._thread, begin(self._loaded()))
 
     def compare(self, ticket: Ticket, **asked: object) -> Turns[Turn]:
         """A comparison of methods in turns; `asked` as in explorer.measuring.comparison.
@@ -161,19 +127,19 @@ class Engine:
         Raises ExplorerError unless the model is loaded.
         """
         found = self._compare(self._loaded(), cancel=ticket.cancel, **asked)
-        return Turns(self._worker, found)
+        return Turns(self._thread, found)
 
     def batches(self, ticket: Ticket, **asked: object) -> Future[BatchReport]:
         """Measure batches, in one piece that heeds the ticket's cancel; `asked` as in
         explorer.measuring.batch. Raises ExplorerError unless the model is loaded.
         """
         work = functools.partial(self._batches, cancel=ticket.cancel, **asked)
-        return self._worker.submit(work, self._loaded())
+        return self._thread.submit(work, self._loaded())
 
-    def _loaded(self) -> Racer:
-        if self.racer is None:
+    def _loaded(self) -> Lab:
+        if self.lab is None:
             raise ExplorerError(self.status.text)
-        return self.racer
+        return self.lab
 
     @property
     def busy(self) -> bool:
@@ -181,17 +147,17 @@ class Engine:
         with self._lock:
             return bool(self._queue)
 
-    def between_turns(self, work: Callable[[Racer], Result]) -> Result:
+    def between_turns(self, work: Callable[[Lab], Result]) -> Result:
         """Do a little work on the model's thread, between two turns of whatever runs.
 
         A run's clocks count its own steps only. Raises ExplorerError unless the model is loaded,
         and whatever `work` raises.
         """
-        return self._worker.submit(work, self._loaded()).result()
+        return self._thread.submit(work, self._loaded()).result()
 
     def _load_model(self) -> None:
         try:
-            self.racer = self._load(self._progress)
+            self.lab = self._load(self._progress)
         except ExplorerError as error:
             recorded = isinstance(error, RecordedOnlyError)
             self.status = Status("failed", str(error), recorded_only=recorded)
@@ -203,7 +169,7 @@ class Engine:
                 "the app again with another model or backend.",
             )
         else:
-            self.status = Status("ready", self.racer.description)
+            self.status = Status("ready", self.lab.description)
 
     def _progress(self, text: str, fraction: float | None = None) -> None:
         self.status = Status("loading", text, fraction)
@@ -213,7 +179,7 @@ class Turns(Generic[Item]):
     """A run that advances on the worker thread, a short turn at a time."""
 
     def __init__(self, worker: ThreadPoolExecutor, events: Iterator[Item]) -> None:
-        self._worker = worker
+        self._thread = worker
         self._events = events
         self._turn: Future[list[Item] | None] | None = None
 
@@ -222,12 +188,12 @@ class Turns(Generic[Item]):
 
         Raises whatever the run raises.
         """
-        self._turn = self._worker.submit(_take, self._events, seconds)
+        self._turn = self._thread.submit(_take, self._events, seconds)
         return self._turn.result()
 
     def close(self) -> None:
         """End the run on its own thread and free what it holds; does not wait."""
-        self._worker.submit(_close, self._events)
+        self._thread.submit(_close, self._events)
 
 
 def _take(events: Iterator[Item], seconds: float) -> list[Item] | None:

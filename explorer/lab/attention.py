@@ -12,7 +12,7 @@ from explorer.records.attention import AttentionHead, AttentionQuestion
 from explorer.records.schema import Trace
 
 
-class LooksInside:
+class AttentionWeights:
     """The part of an Explorer that computes attention weights, between the steps of its runs."""
 
     model: BaseModel

@@ -15,7 +15,7 @@ from explorer.records.text import encodable
 
 
 @dataclass(frozen=True)
-class Opening:
+class RunStart:
     """All tokens before the first new one, and where they come from.
 
     continued_tokens  how many of `ids`, at the end, the model wrote in earlier runs
@@ -28,16 +28,16 @@ class Opening:
     settings: Mapping[str, object] = field(default_factory=dict)
 
 
-def opening(model: BaseModel, prompt: str | Continuation, settings: DecodeSettings) -> Opening:
+def run_start(model: BaseModel, prompt: str | Continuation, settings: DecodeSettings) -> RunStart:
     """Raises ExplorerError for a prompt that is empty or too long, or where nothing can follow."""
     if isinstance(prompt, str):
         prompt = encodable(prompt)
-        return Opening(prompt, encode(model, prompt, settings))
+        return RunStart(prompt, encode(model, prompt, settings))
     if obstacle := prompt.obstacle(model.context_length):
         raise ExplorerError(obstacle)
     before = prompt.header.settings
     fixed = {"system_prompt": before.system_prompt, "raw_prompt": before.raw_prompt}
-    return Opening(prompt.header.prompt, prompt.ids, prompt.continued_tokens, fixed)
+    return RunStart(prompt.header.prompt, prompt.ids, prompt.continued_tokens, fixed)
 
 
 def encode(model: BaseModel, prompt: str, settings: DecodeSettings) -> list[int]:

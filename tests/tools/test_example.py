@@ -10,7 +10,7 @@ import pytest
 
 import explorer
 from explorer.records.errors import ExplorerError
-from tests.tiny_lab import tiny_explorer
+from tests.tiny_lab import tiny_lab
 
 EXAMPLE = Path(explorer.__file__).parents[1] / "docs" / "example.ipynb"
 MOST_BYTES = 400_000
@@ -27,7 +27,7 @@ def source(cell: dict) -> str:
 
 
 def test_the_cells_run_as_written(code, monkeypatch, tmp_path):
-    lab = tiny_explorer()
+    lab = tiny_lab()
     monkeypatch.setattr(explorer, "load", lambda: lab, raising=False)
     monkeypatch.chdir(tmp_path)
     names: dict = {}

@@ -1,0 +1,61 @@
+"""What measuring needs of a loaded lab.
+
+The lab itself lies above: loading one measures this machine's cost curve, so that `auto` trees
+know their prices. Measurements that run a lab therefore ask for this protocol, which `lab.Lab`
+fulfils.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
+
+from explorer.decoding.dynamic import DynamicTree
+from explorer.decoding.loop import Prefilled, StepResult
+from explorer.decoding.tree import Tree
+from explorer.measuring.head_set import HeadSet
+from explorer.models.base import BaseModel
+from explorer.records.events import Event
+from explorer.records.settings import DecodeSettings
+
+
+class LabProtocol(Protocol):
+    """A model, its heads by architecture, and the ways to run them; see `lab.Lab`."""
+
+    model: BaseModel
+    heads: Mapping[str, HeadSet]
+
+    def encode(self, prompt: str, settings: DecodeSettings) -> list[int]:
+        """Token ids of the prompt. Raises ExplorerError if it is empty or too long."""
+
+    def heads_for(self, settings: DecodeSettings) -> HeadSet | None:
+        """The heads that the settings' method drafts with. Raises ExplorerError."""
+
+    def tree_for(self, settings: DecodeSettings, prompt_tokens: int = 0) -> Tree | DynamicTree:
+        """The tree that the settings ask for. Raises ExplorerError if it does not fit the heads."""
+
+    def draft_model(self, layers: int = 0) -> BaseModel:
+        """The model that `draft-model` drafts with."""
+
+    def steps(self, ids: list[int], settings: DecodeSettings) -> Iterator[Prefilled | StepResult]:
+        """The steps of a method as they are, without recording. Raises ExplorerError."""
+
+    def decode(
+        self, prompt: str, settings: DecodeSettings, cancel: threading.Event | None = None
+    ) -> Iterator[Event]:
+        """One lane, as events. Raises ExplorerError on bad input."""
+
+    def race(
+        self, prompt: str, settings: DecodeSettings, cancel: threading.Event | None = None
+    ) -> Iterator[Event]:
+        """The settings' method and plain decoding, interleaved. Raises ExplorerError."""
+
+    def compare(
+        self,
+        prompt: str,
+        settings: DecodeSettings,
+        methods: Sequence[str],
+        cancel: threading.Event | None = None,
+    ) -> Iterator[tuple[str, Event]]:
+        """A lane a method, interleaved. Raises ExplorerError on bad input."""
