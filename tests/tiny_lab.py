@@ -5,7 +5,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from explorer.kernels.attention import FIXED_ORDER
 from explorer.kernels.lm_head import LMHead, rows_of_weight
-from explorer.models.base import BaseModel
+from explorer.models.base import LanguageModel
 
 VOCAB = 97
 
@@ -18,7 +18,7 @@ class RowWiseLinear(torch.nn.Linear):
         return (rows[:, None, :] * self.weight.double()).sum(-1).float().view(*x.shape[:-1], -1)
 
 
-def tiny_model(cls=BaseModel, exact=True):
+def tiny_model(cls=LanguageModel, exact=True):
     torch.manual_seed(0)
     config = LlamaConfig(
         vocab_size=VOCAB,
@@ -68,7 +68,7 @@ class TinyTokenizer:
         return f"{token_id} "
 
 
-def tiny_lab(num_heads=3, tree=None, cls=BaseModel, eos_ids=(), architecture="medusa"):
+def tiny_lab(num_heads=3, tree=None, cls=LanguageModel, eos_ids=(), architecture="medusa"):
     """The product's own engine on the tiny model, with untrained heads."""
     from explorer.decoding.tree import chain
     from explorer.heads.heads import HeadsConfig

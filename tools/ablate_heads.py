@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import explorer  # noqa: E402
-from explorer.models.base import BaseModel  # noqa: E402
+from explorer.models.base import LanguageModel  # noqa: E402
 from explorer.records.errors import ExplorerError  # noqa: E402
 from explorer.training.fitting import Progress  # noqa: E402
 from explorer.training.medusa1 import train_heads  # noqa: E402
@@ -45,7 +45,7 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
 
 
 def ablate(
-    model: BaseModel,
+    model: LanguageModel,
     options: TrainOptions,
     names: Sequence[str],
     configurations: Mapping[str, dict[str, Any]] = CONFIGURATIONS,

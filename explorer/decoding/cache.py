@@ -14,7 +14,7 @@ import torch
 from transformers.cache_utils import Cache, CacheLayerMixin
 
 from explorer.kernels.attention import pad_slots
-from explorer.models.base import BaseModel
+from explorer.models.base import LanguageModel
 
 GROW_BY = 256  # slots; a multiple of attention.SLOT_BLOCK
 
@@ -125,7 +125,7 @@ class KVCache(SlotCache):
         self.length = 0
 
     @classmethod
-    def of(cls, model: BaseModel) -> KVCache:
+    def of(cls, model: LanguageModel) -> KVCache:
         """An empty cache that fits the model."""
         return cls(model.config.num_hidden_layers, model.fixed_order)
 

@@ -18,7 +18,7 @@ from explorer.decoding.cache import KVCache
 from explorer.decoding.loop import Context, Draft, Stopwatch, bare_root, prefill
 from explorer.decoding.sampling import Draws, SamplingSettings, distribution, drafting
 from explorer.decoding.tree import chain
-from explorer.models.base import BaseModel
+from explorer.models.base import LanguageModel
 
 ONE_ROW = torch.zeros(1, dtype=torch.long), torch.ones(1, 1, dtype=torch.bool)  # offsets, visible
 
@@ -36,7 +36,7 @@ class DraftModelDrafter:
     """
 
     def __init__(
-        self, model: BaseModel, settings: DraftSettings, vocab_size: int, positions: int
+        self, model: LanguageModel, settings: DraftSettings, vocab_size: int, positions: int
     ) -> None:
         self.model = model
         self.cache = KVCache.of(model)

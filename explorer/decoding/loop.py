@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from explorer.decoding.acceptance import AcceptanceRule, Proposals, Verdict
 from explorer.decoding.cache import KVCache
 from explorer.decoding.tree import ROOT_ONLY, Tree
-from explorer.models.base import BaseModel
+from explorer.models.base import LanguageModel
 from explorer.records.schema import LookaheadState
 
 PREFILL_CHUNK = 256  # tokens a pass
@@ -27,7 +27,7 @@ PREFILL_CHUNK = 256  # tokens a pass
 class ExtraRows:
     """Rows of the pass behind the tree's that the drafter wants computed, never committed.
 
-    tokens, offsets [m]: as in BaseModel.forward; visible [m, n + m]: of all rows of the pass.
+    tokens, offsets [m]: as in LanguageModel.forward; visible [m, n + m]: of all rows of the pass.
     The logits of the last `asked` of them [asked, V] go to `tell` after the pass.
     """
 
@@ -89,7 +89,7 @@ class Drafter(Protocol):
 class Stopwatch:
     """Splits a step's time into named laps, in seconds, with the device's queue emptied first."""
 
-    def __init__(self, model: BaseModel) -> None:
+    def __init__(self, model: LanguageModel) -> None:
         self._model = model
         self.laps: dict[str, float] = {}
         self._last = self._now()
@@ -142,7 +142,7 @@ def bare_root(root: int) -> Draft:
     return Draft(ROOT_ONLY, torch.tensor([root]), torch.ones(1))
 
 
-def prefill(model: BaseModel, prompt: list[int], cache: KVCache) -> torch.Tensor:
+def prefill(model: LanguageModel, prompt: list[int], cache: KVCache) -> torch.Tensor:
     """Read the prompt into the cache in causal passes; hidden [1, H] of its last token."""
     for part in torch.tensor(prompt).split(PREFILL_CHUNK):
         n = part.numel()
@@ -154,7 +154,11 @@ def prefill(model: BaseModel, prompt: list[int], cache: KVCache) -> torch.Tensor
 
 @torch.inference_mode()
 def decode(
-    model: BaseModel, drafter: Drafter, rule: AcceptanceRule, prompt: list[int], max_new_tokens: int
+    model: LanguageModel,
+    drafter: Drafter,
+    rule: AcceptanceRule,
+    prompt: list[int],
+    max_new_tokens: int,
 ) -> Iterator[Prefilled | StepResult]:
     """Decode a prompt: one Prefilled, then a StepResult per step, until the text ends.
 
@@ -187,7 +191,7 @@ def decode(
 
 
 def _step(
-    model: BaseModel, drafter: Drafter, rule: AcceptanceRule, cache: KVCache, context: Context
+    model: LanguageModel, drafter: Drafter, rule: AcceptanceRule, cache: KVCache, context: Context
 ) -> StepResult:
     clock, length = Stopwatch(model), cache.length
     draft = drafter.draft(context, clock)
@@ -206,7 +210,7 @@ def _step(
 
 
 def _verify(
-    model: BaseModel, draft: Draft, cache: KVCache
+    model: LanguageModel, draft: Draft, cache: KVCache
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
     """One pass over the tree's rows, and extra rows if there are any.
 

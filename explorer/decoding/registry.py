@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from explorer.decoding.loop import Drafter
     from explorer.decoding.tree import Tree
     from explorer.heads.heads import MedusaHeads
-    from explorer.models.base import BaseModel
+    from explorer.models.base import LanguageModel
 
 PLAIN = "plain"
 
@@ -27,10 +27,10 @@ PLAIN = "plain"
 class Kit:
     """What drafters are made from. `draft_model(layers)` gives the draft model asked for."""
 
-    model: BaseModel
+    model: LanguageModel
     heads: MedusaHeads | None
     tree: Tree | DynamicTree
-    draft_model: Callable[[int], BaseModel]
+    draft_model: Callable[[int], LanguageModel]
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from explorer.heads.head_storage import Storage, stored
 from explorer.heads.heads import HeadsConfig, MedusaHeads
 from explorer.heads.hydra import HydraHeads, new_heads
 from explorer.heads.public_heads import from_public
-from explorer.models.base import BaseModel
+from explorer.models.base import LanguageModel
 from explorer.records.errors import ExplorerError
 from explorer.weights.folders import WEIGHTS, write_checkpoint
 from explorer.weights.hub import heads_folder
@@ -53,7 +53,7 @@ def save_heads(heads: MedusaHeads, folder: str | Path, storage: Storage | None =
 
 def load_heads(
     folder_or_repo_id: str | Path,
-    base: BaseModel | None = None,
+    base: LanguageModel | None = None,
     *,
     dtype: torch.dtype | None = None,
 ) -> MedusaHeads:
@@ -79,7 +79,7 @@ def load_heads(
     return heads.eval().requires_grad_(False)
 
 
-def _joined_to(base: BaseModel, heads: MedusaHeads, folder: Path) -> MedusaHeads:
+def _joined_to(base: LanguageModel, heads: MedusaHeads, folder: Path) -> MedusaHeads:
     _check_base(heads.config, base, folder)
     heads = heads.to(base.device)
     if heads.config.kind == "shared":
@@ -143,7 +143,7 @@ def _assemble(config: HeadsConfig, tensors: dict[str, Tensor], place: Path) -> M
     return heads
 
 
-def _check_base(config: HeadsConfig, base: BaseModel, folder: Path) -> None:
+def _check_base(config: HeadsConfig, base: LanguageModel, folder: Path) -> None:
     """Refuse heads of another base model before their first product fails."""
     for what, theirs, ours in (
         ("hidden states of size", config.hidden_size, base.hidden_size),

@@ -7,15 +7,15 @@ import threading
 import numpy as np
 
 from explorer.measuring.attention_records import answer, weights_of_step
-from explorer.models.base import BaseModel
+from explorer.models.base import LanguageModel
 from explorer.records.attention import AttentionHead, AttentionQuestion
 from explorer.records.schema import Trace
 
 
 class AttentionWeights:
-    """The part of an Explorer that computes attention weights, between the steps of its runs."""
+    """The part of a Lab that computes attention weights, between the steps of its runs."""
 
-    model: BaseModel
+    model: LanguageModel
     _turn: threading.Lock
 
     def attention(self, trace: Trace, step: int, layer: int) -> np.ndarray:

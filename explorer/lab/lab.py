@@ -17,7 +17,7 @@ from explorer.decoding.tree_names import MEASURED_TREES, parse_tree
 from explorer.lab.attention import AttentionWeights
 from explorer.lab.run_start import RunStart, continuation, encode, run_start
 from explorer.measuring.head_set import HeadSet
-from explorer.models.base import BaseModel
+from explorer.models.base import LanguageModel
 from explorer.models.chat import Pieces
 from explorer.models.early_exit import default_draft, early_exit
 from explorer.recording.recorder import Recorder
@@ -36,17 +36,17 @@ class Lab(AttentionWeights):
     `heads` holds one set of each architecture at most: "medusa", "hydra".
     """
 
-    model: BaseModel
+    model: LanguageModel
     heads: dict[str, HeadSet] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    draft: BaseModel | None = None
+    draft: LanguageModel | None = None
 
     def __post_init__(self) -> None:
         self.pieces = Pieces(self.model.tokenizer)
         # Held for one step at a time, so that concurrent runs take turns and no step's clock
         # counts another run's work.
         self._turn = threading.Lock()
-        self._drafts: dict[int, BaseModel] = {}
+        self._drafts: dict[int, LanguageModel] = {}
 
     @property
     def description(self) -> str:
@@ -82,7 +82,7 @@ class Lab(AttentionWeights):
             require_fit(tree, chosen.heads.config.num_heads, chosen.heads.config.output_size)
         return tree
 
-    def draft_model(self, layers: int = 0) -> BaseModel:
+    def draft_model(self, layers: int = 0) -> LanguageModel:
         """The model that `draft-model` drafts with: of so many first layers, or for 0 the given
         or the default one. Made when first asked for."""
         if layers not in self._drafts:

@@ -1,4 +1,4 @@
-"""From a user's choice of model and heads to an Explorer that is ready to run."""
+"""From a user's choice of model and heads to a Lab that is ready to run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from explorer.measuring.calibration import CurveMeter, auto_calibration
 from explorer.measuring.head_set import HeadSet
 from explorer.measuring.selfcheck import check_model
 from explorer.models.adapters import adapter_folder, serve_adapter
-from explorer.models.base import BaseModel
+from explorer.models.base import LanguageModel
 from explorer.models.draft import load_draft
 from explorer.models.early_exit import require_same_tokenizer
 from explorer.models.loader import load_model
@@ -64,7 +64,7 @@ def load(
     return lab
 
 
-def _draft(source: str, base: BaseModel, backend: str, device: str) -> BaseModel:
+def _draft(source: str, base: LanguageModel, backend: str, device: str) -> LanguageModel:
     """A draft checkpoint of this base model, or any model that has its tokenizer."""
     folder = Path(source).expanduser()
     if _is_draft_checkpoint(folder):

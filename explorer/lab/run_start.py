@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from explorer.models.base import BaseModel
+from explorer.models.base import LanguageModel
 from explorer.models.chat import Pieces, encode_prompt
 from explorer.records.continuation import Continuation
 from explorer.records.errors import ExplorerError
@@ -28,7 +28,9 @@ class RunStart:
     settings: Mapping[str, object] = field(default_factory=dict)
 
 
-def run_start(model: BaseModel, prompt: str | Continuation, settings: DecodeSettings) -> RunStart:
+def run_start(
+    model: LanguageModel, prompt: str | Continuation, settings: DecodeSettings
+) -> RunStart:
     """Raises ExplorerError for a prompt that is empty or too long, or where nothing can follow."""
     if isinstance(prompt, str):
         prompt = encodable(prompt)
@@ -40,7 +42,7 @@ def run_start(model: BaseModel, prompt: str | Continuation, settings: DecodeSett
     return RunStart(prompt.header.prompt, prompt.ids, prompt.continued_tokens, fixed)
 
 
-def encode(model: BaseModel, prompt: str, settings: DecodeSettings) -> list[int]:
+def encode(model: LanguageModel, prompt: str, settings: DecodeSettings) -> list[int]:
     """Token ids of a prompt. Raises ExplorerError if it is empty or too long."""
     ids = encode_prompt(model.tokenizer, prompt, settings.system_prompt, settings.raw_prompt)
     if len(ids) >= model.context_length:
@@ -51,7 +53,7 @@ def encode(model: BaseModel, prompt: str, settings: DecodeSettings) -> list[int]
     return ids
 
 
-def continuation(model: BaseModel, pieces: Pieces, trace: Trace) -> Continuation:
+def continuation(model: LanguageModel, pieces: Pieces, trace: Trace) -> Continuation:
     """Where a trace ended, to go on from. Raises ExplorerError if another vocabulary wrote it."""
     tokens = trace.new_token_ids or [token.token_id for token in trace.plain]
     text = Continuation(trace.header, tokens)

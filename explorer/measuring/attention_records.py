@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from explorer.measuring.attention_weights import attention_weights, rows_of
-from explorer.models.base import BaseModel
+from explorer.models.base import LanguageModel
 from explorer.records.attention import (
     MOST_CHARACTERS,
     MOST_VALUES,
@@ -23,7 +23,7 @@ from explorer.records.schema import Trace
 FIRST, HEAVIEST, LAST = 4, 8, 64  # prefix slots that are told one by one, where there is room
 
 
-def answer(model: BaseModel, question: AttentionQuestion) -> list[AttentionHead]:
+def answer(model: LanguageModel, question: AttentionQuestion) -> list[AttentionHead]:
     """The head that was asked for, and with it all other heads that one message has room for.
 
     Without a layer, the middle one; without a head, the one that looks least at the first token.
@@ -82,7 +82,7 @@ def question_of(
     )
 
 
-def require_same_model(model: BaseModel, name: str, backend: str) -> None:
+def require_same_model(model: LanguageModel, name: str, backend: str) -> None:
     """Raise ExplorerError unless the loaded model is the one that made a trace."""
     if (name, backend) != (model.name, model.backend):
         raise OtherModelError(
@@ -121,7 +121,7 @@ def told_rows(
     ]
 
 
-def weights_of_step(model: BaseModel, trace: Trace, step: int, layer: int) -> torch.Tensor:
+def weights_of_step(model: LanguageModel, trace: Trace, step: int, layer: int) -> torch.Tensor:
     """attention_weights of a step of a trace that this model made. Raises ExplorerError."""
     question = question_of(trace, step)
     require_same_model(model, question.model, question.backend)

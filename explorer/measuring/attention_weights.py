@@ -18,7 +18,7 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from explorer.decoding.cache import KVCache
 from explorer.decoding.loop import PREFILL_CHUNK
-from explorer.models.base import BaseModel
+from explorer.models.base import LanguageModel
 from explorer.records.errors import ExplorerError
 
 
@@ -28,7 +28,7 @@ class _EndOfPassError(Exception):
 
 @torch.inference_mode()
 def attention_weights(
-    model: BaseModel,
+    model: LanguageModel,
     prefix: Sequence[int],
     token_ids: Sequence[int],
     parents: Sequence[int],
@@ -69,7 +69,7 @@ def rows_of(parents: Sequence[int]) -> tuple[Tensor, Tensor]:
 
 
 def _require_known(
-    model: BaseModel, prefix: Sequence[int], token_ids: Sequence[int], layer: int
+    model: LanguageModel, prefix: Sequence[int], token_ids: Sequence[int], layer: int
 ) -> None:
     tokens = [*prefix, *token_ids]
     if not 0 <= layer < model.config.num_hidden_layers:
@@ -87,14 +87,14 @@ def _require_known(
 
 
 def _pass(
-    model: BaseModel, tokens: Tensor, offsets: Tensor, visible: Tensor, cache: KVCache
+    model: LanguageModel, tokens: Tensor, offsets: Tensor, visible: Tensor, cache: KVCache
 ) -> None:
     with contextlib.suppress(_EndOfPassError):
         model.forward(tokens, offsets, visible, cache)
 
 
 @contextlib.contextmanager
-def _stopping_at(model: BaseModel, layer: int, found: list[Tensor]) -> Iterator[None]:
+def _stopping_at(model: LanguageModel, layer: int, found: list[Tensor]) -> Iterator[None]:
     """Within it, a pass puts the layer's weights into `found` and ends there."""
     name = model.config._attn_implementation
     usual = ALL_ATTENTION_FUNCTIONS.get(name)

@@ -22,7 +22,7 @@ from explorer.records.settings import DecodeSettings, decode_settings
 
 if TYPE_CHECKING:
     from explorer.measuring.lab_protocol import LabProtocol
-    from explorer.models.base import BaseModel
+    from explorer.models.base import LanguageModel
 
 NOISE_TEXTS = 3  # texts that the noise is measured on
 NOISE_TOKENS = 64
@@ -131,7 +131,7 @@ def greedy_text(
 
 
 def explain(
-    model: BaseModel,
+    model: LanguageModel,
     noise: Noise,
     prompt_ids: Sequence[int],
     expected: Sequence[int],
@@ -176,7 +176,7 @@ def _token(ids: Sequence[int], at: int) -> int | None:
 
 @torch.inference_mode()
 def _margin(
-    model: BaseModel, prompt: Sequence[int], text: Sequence[int], ours: int, theirs: int
+    model: LanguageModel, prompt: Sequence[int], text: Sequence[int], ours: int, theirs: int
 ) -> float:
     """Logit of `ours` minus that of `theirs` behind prompt + text, computed as plain does."""
     one = torch.ones(1, 1, dtype=torch.bool)
@@ -192,7 +192,7 @@ def _margin(
 
 
 def _report(
-    model: BaseModel, method: str, noise: Noise, details: Iterable[PromptAudit]
+    model: LanguageModel, method: str, noise: Noise, details: Iterable[PromptAudit]
 ) -> AuditReport:
     details = list(details)
     count = {v: sum(d.verdict == v for d in details) for v in ("identical", "tie", "divergence")}

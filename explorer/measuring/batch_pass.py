@@ -20,7 +20,7 @@ from explorer.kernels.attention import fixed_order_attention
 from explorer.measuring.cost_curve import filled_cache, tree_rows
 
 if TYPE_CHECKING:
-    from explorer.models.base import BaseModel
+    from explorer.models.base import LanguageModel
 
 FIXED_ORDER_BATCH = "fixed_order_batch"
 
@@ -31,7 +31,7 @@ class BatchPasses:
     Every pass begins behind the same prefixes: nothing is ever committed.
     """
 
-    def __init__(self, model: BaseModel, batch: int, context_length: int, widest: int) -> None:
+    def __init__(self, model: LanguageModel, batch: int, context_length: int, widest: int) -> None:
         self.model, self.batch = model, batch
         self._cache = _BatchCache(filled_cache(model, context_length), batch, widest)
 
@@ -41,7 +41,7 @@ class BatchPasses:
     ) -> torch.Tensor:
         """Hidden states [b, n, H] of tokens int64 [b, n], within `batch_attention`.
 
-        offsets [n] and visible [n, n] as in BaseModel.forward, the same for every sequence.
+        offsets [n] and visible [n, n] as in LanguageModel.forward, the same for every sequence.
         """
         positions = self._cache.length + offsets
         output = self.model.network.base_model(
@@ -65,7 +65,7 @@ class BatchPasses:
             return (time.perf_counter() - start) * 1000
 
 
-def batch_attention(model: BaseModel) -> AbstractContextManager[None]:
+def batch_attention(model: LanguageModel) -> AbstractContextManager[None]:
     """Within it the network's attention takes batches; the library's own always does."""
     return model.attention(FIXED_ORDER_BATCH) if model.fixed_order else nullcontext()
 

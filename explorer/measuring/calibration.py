@@ -38,7 +38,7 @@ from explorer.records.settings import decode_settings
 if TYPE_CHECKING:
     from explorer.heads.heads import MedusaHeads
     from explorer.measuring.lab_protocol import LabProtocol
-    from explorer.models.base import BaseModel
+    from explorer.models.base import LanguageModel
 
 CONTEXTS = (128, 512)  # tokens
 QUICK_CURVES = {128: (2, 3, 4, 6, 8, 12, 16, 32, 64), 640: (2, 4, 8, 16)}  # context: widths
@@ -96,7 +96,7 @@ def calibrate(
 class CurveMeter:
     """Measures the cost curves of a machine quickly, and once for all heads that need them."""
 
-    def __init__(self, model: BaseModel, progress: Progress | None = None) -> None:
+    def __init__(self, model: LanguageModel, progress: Progress | None = None) -> None:
         self.model, self.progress = model, progress
 
     @cached_property
@@ -112,7 +112,7 @@ class CurveMeter:
 
 
 def auto_calibration(
-    model: BaseModel, heads: MedusaHeads, heads_folder: str | Path | None, meter: CurveMeter
+    model: LanguageModel, heads: MedusaHeads, heads_folder: str | Path | None, meter: CurveMeter
 ) -> Calibration:
     """The calibration of this machine: a saved one, or one made within seconds and saved.
 
@@ -207,7 +207,7 @@ def guessed_accuracy(num_heads: int) -> list[list[float]]:
 
 
 def time_heads(
-    model: BaseModel, heads: MedusaHeads, repeats: int = 15, sequences: int = 1
+    model: LanguageModel, heads: MedusaHeads, repeats: int = 15, sequences: int = 1
 ) -> float:
     """Median milliseconds of drafting a chain as deep as there are heads for each sequence."""
     like = heads.block_weight
@@ -235,7 +235,7 @@ def require_heads(lab: LabProtocol, method: str) -> MedusaHeads:
     return lab.heads[method].heads
 
 
-def _fitting(contexts: Sequence[int], model: BaseModel) -> list[int]:
+def _fitting(contexts: Sequence[int], model: LanguageModel) -> list[int]:
     """The context lengths that leave room for the widest pass; at least one."""
     most = max(0, model.context_length - WIDTHS[-1])
     return sorted({min(context, most) for context in contexts})

@@ -19,13 +19,13 @@ from explorer.weights.sources import cache_folder
 
 if TYPE_CHECKING:
     from explorer.heads.heads import MedusaHeads
-    from explorer.models.base import BaseModel
+    from explorer.models.base import LanguageModel
 
 FOLDER = "calibration"
 FILE_LIMIT = 16 << 20  # bytes
 
 
-def key_of(model: BaseModel, heads: MedusaHeads) -> Key:
+def key_of(model: LanguageModel, heads: MedusaHeads) -> Key:
     """The key of this model and these heads on this machine."""
     return Key(
         model=model.name,

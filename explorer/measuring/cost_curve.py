@@ -19,7 +19,7 @@ from explorer.decoding.cache import KVCache
 from explorer.decoding.loop import prefill
 
 if TYPE_CHECKING:
-    from explorer.models.base import BaseModel
+    from explorer.models.base import LanguageModel
 
 WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 BRANCHING = 3  # of the tree that is timed
@@ -27,7 +27,7 @@ BRANCHING = 3  # of the tree that is timed
 
 @torch.inference_mode()
 def measure_cost_curve(
-    model: BaseModel,
+    model: LanguageModel,
     widths: Sequence[int] = WIDTHS,
     context_length: int = 128,
     rounds: int = 5,
@@ -86,7 +86,7 @@ class InterleavedTimes:
 
 
 @torch.inference_mode()
-def filled_cache(model: BaseModel, length: int) -> KVCache:
+def filled_cache(model: LanguageModel, length: int) -> KVCache:
     """A cache with `length` committed rows of arbitrary text."""
     cache = KVCache.of(model)
     if length:
@@ -107,7 +107,7 @@ def tree_rows(n: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def _time_pass(
-    model: BaseModel, cache: KVCache, depths: torch.Tensor, visible: torch.Tensor
+    model: LanguageModel, cache: KVCache, depths: torch.Tensor, visible: torch.Tensor
 ) -> float:
     """Milliseconds of one verify pass, LM head included. The cache ends as it began."""
     tokens = torch.arange(len(depths)) % model.vocab_size

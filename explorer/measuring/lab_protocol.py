@@ -15,7 +15,7 @@ from explorer.decoding.dynamic import DynamicTree
 from explorer.decoding.loop import Prefilled, StepResult
 from explorer.decoding.tree import Tree
 from explorer.measuring.head_set import HeadSet
-from explorer.models.base import BaseModel
+from explorer.models.base import LanguageModel
 from explorer.records.events import Event
 from explorer.records.settings import DecodeSettings
 
@@ -23,7 +23,7 @@ from explorer.records.settings import DecodeSettings
 class LabProtocol(Protocol):
     """A model, its heads by architecture, and the ways to run them; see `lab.Lab`."""
 
-    model: BaseModel
+    model: LanguageModel
     heads: Mapping[str, HeadSet]
 
     def encode(self, prompt: str, settings: DecodeSettings) -> list[int]:
@@ -35,7 +35,7 @@ class LabProtocol(Protocol):
     def tree_for(self, settings: DecodeSettings, prompt_tokens: int = 0) -> Tree | DynamicTree:
         """The tree that the settings ask for. Raises ExplorerError if it does not fit the heads."""
 
-    def draft_model(self, layers: int = 0) -> BaseModel:
+    def draft_model(self, layers: int = 0) -> LanguageModel:
         """The model that `draft-model` drafts with."""
 
     def steps(self, ids: list[int], settings: DecodeSettings) -> Iterator[Prefilled | StepResult]:

@@ -15,7 +15,7 @@ from explorer.records.settings import DecodeSettings
 
 if TYPE_CHECKING:
     from explorer.measuring.lab_protocol import LabProtocol
-    from explorer.models.base import BaseModel
+    from explorer.models.base import LanguageModel
 
 CONTEXT = 128  # tokens in a draft model's KV cache when it is weighed
 
@@ -70,7 +70,7 @@ def extra_memory(lab: LabProtocol, settings: DecodeSettings) -> ExtraMemory:
     )
 
 
-def _tensors(model: BaseModel) -> Iterable[torch.Tensor]:
+def _tensors(model: LanguageModel) -> Iterable[torch.Tensor]:
     return [*model.network.parameters(), *model.network.buffers(), model.lm_head.weight]
 
 
@@ -80,6 +80,6 @@ def _storages(tensors: Iterable[torch.Tensor]) -> dict[int, int]:
     return {storage.data_ptr(): storage.nbytes() for storage in storages}
 
 
-def _cache_bytes(model: BaseModel) -> int:
+def _cache_bytes(model: LanguageModel) -> int:
     cache = filled_cache(model, min(CONTEXT, model.context_length))
     return sum(layer.keys.nbytes + layer.values.nbytes for layer in cache.layers)

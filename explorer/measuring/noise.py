@@ -18,7 +18,7 @@ from explorer.decoding.cache import KVCache
 from explorer.decoding.loop import prefill
 
 if TYPE_CHECKING:
-    from explorer.models.base import BaseModel
+    from explorer.models.base import LanguageModel
 
 WIDTHS = (2, 8, 16, 64)  # rows of a pass
 LIKELY = 5  # only the likeliest tokens can win; the others' logits decide nothing
@@ -45,7 +45,7 @@ class Noise:
 
 @torch.inference_mode()
 def measure_noise(
-    model: BaseModel,
+    model: LanguageModel,
     texts: Iterable[tuple[Sequence[int], Sequence[int]]],
     widths: Sequence[int] = WIDTHS,
 ) -> Noise:
@@ -78,7 +78,7 @@ def measure_noise(
 
 
 @torch.inference_mode()
-def read_prompt(model: BaseModel, prompt: Sequence[int]) -> KVCache:
+def read_prompt(model: LanguageModel, prompt: Sequence[int]) -> KVCache:
     """A cache that holds the prompt, read as decoding reads it."""
     cache = KVCache.of(model)
     if prompt:
@@ -87,7 +87,7 @@ def read_prompt(model: BaseModel, prompt: Sequence[int]) -> KVCache:
 
 
 def _outputs(
-    model: BaseModel, prompt: Sequence[int], tokens: torch.Tensor, width: int, tree: bool
+    model: LanguageModel, prompt: Sequence[int], tokens: torch.Tensor, width: int, tree: bool
 ) -> Outputs:
     """Hidden states and logits of all `tokens` [T], computed `width` rows a pass."""
     cache = read_prompt(model, prompt)

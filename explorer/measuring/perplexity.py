@@ -30,7 +30,7 @@ from explorer.records.settings import DecodeSettings, decode_settings
 
 if TYPE_CHECKING:
     from explorer.measuring.lab_protocol import LabProtocol
-    from explorer.models.base import BaseModel
+    from explorer.models.base import LanguageModel
 
 RULES = ("greedy", "sample", "typical")
 TEMPERATURES = (0.3, 0.7, 1.0)
@@ -167,7 +167,7 @@ def _replies(
     return found
 
 
-def _scored(model: BaseModel, trace: Trace) -> ScoredText:
+def _scored(model: LanguageModel, trace: Trace) -> ScoredText:
     tokens = trace.new_token_ids
     return ScoredText(
         tokens=len(tokens),
@@ -177,7 +177,7 @@ def _scored(model: BaseModel, trace: Trace) -> ScoredText:
 
 
 @torch.inference_mode()
-def surprise(model: BaseModel, prompt: Sequence[int], text: Sequence[int]) -> float:
+def surprise(model: LanguageModel, prompt: Sequence[int], text: Sequence[int]) -> float:
     """−log P(text | prompt) under the base model, in nats, from one pass over both."""
     if not text:
         return 0.0

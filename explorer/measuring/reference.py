@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
     from explorer.measuring.lab_protocol import LabProtocol
-    from explorer.models.base import BaseModel
+    from explorer.models.base import LanguageModel
 
 WARM_UP_TOKENS = 4
 Run = tuple[list[int], float]  # new tokens, seconds from the first of them to the last
@@ -119,14 +119,14 @@ def ours(lab: LabProtocol, ids: list[int], settings: DecodeSettings) -> Run:
     return tokens, end - start
 
 
-def generate(model: BaseModel, ids: list[int], max_new_tokens: int) -> Run:
+def generate(model: LanguageModel, ids: list[int], max_new_tokens: int) -> Run:
     """Greedy `generate()` with the library's own attention and cache."""
     tokens, clock = clocked_generate(model, ids, max_new_tokens)
     return tokens, clock.seconds
 
 
 def clocked_generate(
-    model: BaseModel,
+    model: LanguageModel,
     ids: list[int],
     max_new_tokens: int,
     assistant: PreTrainedModel | None = None,
@@ -158,7 +158,7 @@ def clocked_generate(
 class Clock(BaseStreamer):
     """Notes when the first and the last new token came, and how many came at first."""
 
-    def __init__(self, model: BaseModel) -> None:
+    def __init__(self, model: LanguageModel) -> None:
         self._model = model
         self._calls = 0
         self._first = self._last = 0.0

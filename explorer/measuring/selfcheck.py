@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from explorer.decoding.cache import KVCache
-from explorer.models.base import BaseModel
+from explorer.models.base import LanguageModel
 from explorer.records.errors import ExplorerError
 
 PROBE = 12  # tokens
@@ -18,7 +18,7 @@ LIMITS = (64, 16)  # rows that a product of the LM head is limited to, the first
 SAME_MEANING = 0.2  # most that two right computations may differ, as a share of the logits' spread
 
 
-def check_model(model: BaseModel) -> None:
+def check_model(model: LanguageModel) -> None:
     """Set `model.bit_exact`, or raise ExplorerError if the architecture is not understood."""
     make_lm_head_invariant(model)
     tokens = torch.arange(PROBE) * 37 % model.vocab_size
@@ -41,7 +41,7 @@ def check_model(model: BaseModel) -> None:
     )
 
 
-def make_lm_head_invariant(model: BaseModel) -> None:
+def make_lm_head_invariant(model: LanguageModel) -> None:
     """Limit the LM head's products to widths that give a row the same bits whatever the width.
 
     Libraries change their tiling with the number of rows, at a width that differs from machine to
@@ -66,7 +66,7 @@ def _is_invariant_up_to(weight: torch.Tensor, hidden: torch.Tensor) -> bool:
     )
 
 
-def _in_passes(model: BaseModel, tokens: torch.Tensor, widths: list[int]) -> torch.Tensor:
+def _in_passes(model: LanguageModel, tokens: torch.Tensor, widths: list[int]) -> torch.Tensor:
     """Hidden states [T, H] of `tokens`, computed in causal passes of the given widths."""
     cache = KVCache.of(model)
     parts = []

@@ -37,7 +37,7 @@ from explorer.kernels.linears import (
     four_bit_blocks,
     is_linear,
 )
-from explorer.models.base import BaseModel
+from explorer.models.base import LanguageModel
 from explorer.records.errors import ExplorerError
 from explorer.weights.folders import CONFIG
 
@@ -83,7 +83,7 @@ def adapter_folder(chosen: str | None, heads: Sequence[str]) -> Path | None:
     return next((folder for folder in beside if (folder / ADAPTER_CONFIG).is_file()), None)
 
 
-def serve_adapter(model: BaseModel, folder: str | Path) -> AdapterConfig:
+def serve_adapter(model: LanguageModel, folder: str | Path) -> AdapterConfig:
     """Make `model` the tuned model. Its name and its notes say so from here on.
 
     Raises ExplorerError: no adapter there, a kind that is not understood, or one that was made
@@ -157,7 +157,9 @@ def _is_plain(peft: Any) -> bool:
     return peft.get("peft_type") == "LORA" and numbers and peft["r"] > 0
 
 
-def _require_fit(model: BaseModel, name: str, down: Tensor, up: Tensor, folder: str | Path) -> None:
+def _require_fit(
+    model: LanguageModel, name: str, down: Tensor, up: Tensor, folder: str | Path
+) -> None:
     try:
         layer = model.network.get_submodule(name)
     except AttributeError:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class BaseModel:
+class LanguageModel:
     """The base model on its device, in its backend.
 
     `notes` are calm lines for the user: which backend and why, what was checked at start-up.

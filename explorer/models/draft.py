@@ -36,7 +36,7 @@ from explorer.kernels.linears import (
     is_linear,
 )
 from explorer.kernels.lm_head import LMHead, rows_of_weight
-from explorer.models.base import BaseModel
+from explorer.models.base import LanguageModel
 from explorer.models.loader import choose_attention
 from explorer.records.errors import ExplorerError
 from explorer.records.paths import ASSETS
@@ -87,7 +87,7 @@ class DraftHead(LMHead):
 
 
 @dataclass
-class DraftModel(BaseModel):
+class DraftModel(LanguageModel):
     """A draft that runs like any base model: `forward`, `logits`, `KVCache.of(draft)`."""
 
     draft_config: DraftConfig | None = None
@@ -98,7 +98,7 @@ class DraftModel(BaseModel):
         return self.lm_head.vocab_size
 
 
-def load_draft(folder: str | Path, base: BaseModel) -> DraftModel:
+def load_draft(folder: str | Path, base: LanguageModel) -> DraftModel:
     """The draft in `folder`, on the base model's device, around its embedding and LM head.
 
     Raises ExplorerError: no draft there, a broken one, or one made for another base model.
@@ -123,7 +123,7 @@ def load_draft(folder: str | Path, base: BaseModel) -> DraftModel:
 
 
 def draft_model(
-    network: nn.Module, base: BaseModel, config: DraftConfig, token_map: Tensor | None
+    network: nn.Module, base: LanguageModel, config: DraftConfig, token_map: Tensor | None
 ) -> DraftModel:
     """The draft around its network, on the base model's LM head."""
     return DraftModel(

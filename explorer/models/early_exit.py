@@ -7,14 +7,14 @@ import copy
 
 from torch import nn
 
-from explorer.models.base import BaseModel
+from explorer.models.base import LanguageModel
 from explorer.models.draft import DEFAULT_DRAFT, load_draft
 from explorer.records.errors import ExplorerError
 
 DEFAULT_SHARE = 5  # one in so many of the base model's layers drafts where nothing was trained
 
 
-def require_same_tokenizer(model: BaseModel, draft: BaseModel) -> None:
+def require_same_tokenizer(model: LanguageModel, draft: LanguageModel) -> None:
     """Raise ExplorerError unless both models mean the same text by the same token ids."""
     if draft.tokenizer is model.tokenizer:
         return
@@ -25,7 +25,7 @@ def require_same_tokenizer(model: BaseModel, draft: BaseModel) -> None:
         )
 
 
-def default_draft(model: BaseModel) -> BaseModel:
+def default_draft(model: LanguageModel) -> LanguageModel:
     """The trained draft that ships, if it fits this model; else a fifth of the model's layers."""
     if DEFAULT_DRAFT.is_dir():
         with contextlib.suppress(ExplorerError):  # it was made for another base model
@@ -33,7 +33,7 @@ def default_draft(model: BaseModel) -> BaseModel:
     return early_exit(model, max(1, model.config.num_hidden_layers // DEFAULT_SHARE))
 
 
-def early_exit(model: BaseModel, layers: int) -> BaseModel:
+def early_exit(model: LanguageModel, layers: int) -> LanguageModel:
     """A draft model of the base model's first layers, its final norm and its LM head.
 
     All weights are the base model's own, by reference. Raises ExplorerError if it has no such
@@ -52,7 +52,7 @@ def early_exit(model: BaseModel, layers: int) -> BaseModel:
     body.config.num_hidden_layers = layers
     if getattr(body.config, "layer_types", None):
         body.config.layer_types = body.config.layer_types[:layers]
-    return BaseModel(
+    return LanguageModel(
         network=network,
         tokenizer=model.tokenizer,
         lm_head=model.lm_head,

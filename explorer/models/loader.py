@@ -22,7 +22,7 @@ from transformers.utils import logging as transformers_logging
 from explorer.kernels.attention import FIXED_ORDER
 from explorer.kernels.lm_head import LMHead, rows_of_codes, rows_of_weight
 from explorer.models.backends import DTYPES, choose_backend, choose_device, quantise_nf4
-from explorer.models.base import BaseModel
+from explorer.models.base import LanguageModel
 from explorer.models.gguf_network import can_fill, fill
 from explorer.records.errors import ExplorerError
 from explorer.weights.gguf_cache import described
@@ -34,7 +34,7 @@ Progress = Callable[[str, float | None], None]
 DEFAULT_CONTEXT = 2048
 
 
-def load_model(options: ModelOptions, progress: Progress | None = None) -> BaseModel:
+def load_model(options: ModelOptions, progress: Progress | None = None) -> LanguageModel:
     """The base model that `options` ask for.
 
     Raises ExplorerError with the remedy: missing or broken weights, offline, out of memory, an
@@ -63,12 +63,12 @@ def _title(options: ModelOptions) -> str:
 
 def _wrapped(
     network, weights: Weights, file: GGUFFile | None, backend: str, device: torch.device, name: str
-) -> BaseModel:
+) -> LanguageModel:
     network.requires_grad_(False).eval()
     choose_attention(network, device)
     tokenizer = AutoTokenizer.from_pretrained(_description(weights))
     context = getattr(network.config.get_text_config(), "max_position_embeddings", None)
-    return BaseModel(
+    return LanguageModel(
         network=network,
         tokenizer=tokenizer,
         lm_head=make_lm_head(network, file if backend == "int4" else None),

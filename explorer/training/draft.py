@@ -23,7 +23,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from explorer.kernels.linears import rounded_straight_through
-from explorer.models.base import BaseModel
+from explorer.models.base import LanguageModel
 from explorer.models.draft import (
     DraftConfig,
     DraftModel,
@@ -71,7 +71,7 @@ class DraftResult(Schema):
 
 
 def train_draft(
-    model: BaseModel, options: DraftOptions, progress: Progress = lambda _: None
+    model: LanguageModel, options: DraftOptions, progress: Progress = lambda _: None
 ) -> DraftResult:
     """Train, measure and save a draft for `model`.
 
@@ -113,7 +113,7 @@ def train_draft(
     )
 
 
-def _trainable(model: BaseModel, config: DraftConfig) -> nn.Module:
+def _trainable(model: LanguageModel, config: DraftConfig) -> nn.Module:
     """The base's first layers in float32, rounding as they will be stored."""
     network = first_layers(model.network, config.num_layers)
     for name, module in own_modules(network):
@@ -139,7 +139,7 @@ class _RoundedLinear(nn.Linear):
 class _Distillation:
     """The task that `fit` carries out."""
 
-    model: BaseModel
+    model: LanguageModel
     draft: DraftModel
     options: DraftOptions
     conversations: list[Conversation]

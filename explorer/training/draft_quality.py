@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from explorer.models.base import BaseModel
+from explorer.models.base import LanguageModel
 from explorer.models.draft import DraftModel
 from explorer.training.data import Conversation
 from explorer.training.distil import reply_states
@@ -31,7 +31,7 @@ class HeldOut:
     @classmethod
     def of(
         cls,
-        model: BaseModel,
+        model: LanguageModel,
         conversations: Sequence[Conversation],
         cache: HiddenCache,
         held: Sequence[int],

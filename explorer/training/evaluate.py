@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from explorer.heads.heads import MedusaHeads
-from explorer.models.base import BaseModel
+from explorer.models.base import LanguageModel
 from explorer.training.hidden_cache import HiddenCache
 
 RANKS = (1, 3, 10)
@@ -15,7 +15,7 @@ CONVERSATIONS_AT_A_TIME = 8
 
 
 @torch.inference_mode()
-def first_choices(model: BaseModel, states: Tensor) -> Tensor:
+def first_choices(model: LanguageModel, states: Tensor) -> Tensor:
     """The model's likeliest token for each of its hidden states [R, H], int64 [R]."""
     parts = [
         model.logits(part.to(model.device)).argmax(-1).cpu()

@@ -23,7 +23,7 @@ from pydantic import BaseModel as Schema
 from pydantic import Field
 
 from explorer.decoding.sampling import distribution
-from explorer.models.base import BaseModel
+from explorer.models.base import LanguageModel
 from explorer.models.chat import encode_prompt
 from explorer.records.errors import ExplorerError
 from explorer.training.data import distinct_share
@@ -121,7 +121,7 @@ class _Writer(Sequence):
 
 
 def generate_data(
-    model: BaseModel,
+    model: LanguageModel,
     options: DataOptions,
     asked: list[str],
     progress: Progress = lambda _: None,
@@ -174,7 +174,7 @@ class _Work:
 
     def __init__(
         self,
-        model: BaseModel,
+        model: LanguageModel,
         options: DataOptions,
         asked: list[str],
         openings: list[str],
@@ -242,7 +242,7 @@ class _Work:
         return (self.options.seed * 1_000_003 + number) * 4 + purpose
 
 
-def _user_turn(model: BaseModel) -> str:
+def _user_turn(model: LanguageModel) -> str:
     """The chat template up to where a user's words begin."""
     tokenizer = model.tokenizer
     if not getattr(tokenizer, "chat_template", None):

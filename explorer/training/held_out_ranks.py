@@ -12,7 +12,7 @@ from explorer.analysis.joint_counts import MISS, RankedText
 from explorer.analysis.rank_table import rank_table_of, save_rank_table
 from explorer.heads.checkpoints import load_heads
 from explorer.heads.heads import MedusaHeads
-from explorer.models.base import BaseModel
+from explorer.models.base import LanguageModel
 from explorer.records.errors import ExplorerError
 from explorer.records.schema import TOP_HEADS
 from explorer.training.data import Conversation
@@ -22,7 +22,7 @@ BLOCK = 256  # positions whose head predictions are held in memory at once
 
 
 def save_held_out_ranks(
-    model: BaseModel,
+    model: LanguageModel,
     folder: Path,
     cache: HiddenCache,
     held: Sequence[int],

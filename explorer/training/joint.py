@@ -25,7 +25,7 @@ from pydantic import Field
 from explorer.heads.checkpoints import load_heads
 from explorer.heads.heads import Architecture, HeadKind, MedusaHeads
 from explorer.models.adapters import lossless_sentence
-from explorer.models.base import BaseModel
+from explorer.models.base import LanguageModel
 from explorer.records.errors import ExplorerError
 from explorer.training.data import Conversation
 from explorer.training.fitting import FitOptions, Progress, fit
@@ -93,7 +93,7 @@ class JointResult(Schema):
 
 
 def train_joint(
-    model: BaseModel, options: JointOptions, progress: Progress = lambda _: None
+    model: LanguageModel, options: JointOptions, progress: Progress = lambda _: None
 ) -> JointResult:
     """Tune `model` and its heads together; its weights in memory change, its files never do.
 
@@ -141,7 +141,7 @@ def train_joint(
 
 
 def _heads_alone(
-    model: BaseModel,
+    model: LanguageModel,
     options: JointOptions,
     conversations: list[Conversation],
     progress: Progress,

@@ -12,7 +12,7 @@ from torch import Tensor
 from explorer.heads.checkpoints import save_heads
 from explorer.heads.heads import MedusaHeads
 from explorer.models.adapters import SUBFOLDER, AdapterConfig, lossless_sentence
-from explorer.models.base import BaseModel
+from explorer.models.base import LanguageModel
 from explorer.training.data import Conversation
 from explorer.training.distil import distribution_loss, reply_states
 from explorer.training.evaluate import (
@@ -33,7 +33,7 @@ from explorer.training.targets import Targets
 class JointTask:
     """The task that `fit` carries out. `cache` holds the untouched model's hidden states."""
 
-    model: BaseModel
+    model: LanguageModel
     lora: Lora
     heads: MedusaHeads
     options: Any

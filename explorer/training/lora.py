@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from explorer.kernels.linears import dense_weight, rounded_straight_through
 from explorer.models.adapters import ADAPTER_CONFIG, ADAPTER_WEIGHTS, PREFIX, AdapterConfig
-from explorer.models.base import BaseModel
+from explorer.models.base import LanguageModel
 from explorer.records.errors import ExplorerError
 from explorer.weights.folders import CONFIG, write_files
 from explorer.weights.gguf_codes import GROUP
@@ -92,7 +92,7 @@ def require_peft() -> ModuleType:
     return peft
 
 
-def add_lora(model: BaseModel, rank: int, alpha: int, rounding: bool, seed: int) -> Lora:
+def add_lora(model: LanguageModel, rank: int, alpha: int, rounding: bool, seed: int) -> Lora:
     """Put an adapter on every linear layer but the LM head; it changes nothing yet.
 
     Raises ExplorerError if peft is not installed.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import torch
 from transformers.cache_utils import Cache, CacheLayerMixin, DynamicCache
 
-from explorer.models.base import BaseModel
+from explorer.models.base import LanguageModel
 from explorer.training.data import right_padded
 
 GROW_BY = 128  # positions
@@ -89,7 +89,7 @@ class _Layer(CacheLayerMixin):
 class _Slots:
     """The texts in their slots, and the cache that holds them."""
 
-    def __init__(self, model: BaseModel, slots: int) -> None:
+    def __init__(self, model: LanguageModel, slots: int) -> None:
         self.model = model
         self.texts: list[Sequence | None] = [None] * slots
         self.layers = [_Layer(slots) for _ in range(model.config.num_hidden_layers)]
@@ -159,7 +159,7 @@ class _Slots:
 
 @torch.inference_mode()
 def decode_together(
-    model: BaseModel, next_text: Callable[[], Sequence | None], slots: int
+    model: LanguageModel, next_text: Callable[[], Sequence | None], slots: int
 ) -> Iterator[Sequence]:
     """Write texts, up to `slots` at a time; each is given back when it has ended.
 

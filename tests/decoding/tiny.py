@@ -19,7 +19,7 @@ from transformers import (
 from explorer.heads.heads import HeadsConfig, MedusaHeads
 from explorer.heads.hydra import HydraHeads
 from explorer.measuring.selfcheck import check_model
-from explorer.models.base import BaseModel
+from explorer.models.base import LanguageModel
 from explorer.models.loader import choose_attention, make_lm_head
 
 VOCAB = 96
@@ -51,7 +51,7 @@ ARCHITECTURES = {
 }
 
 
-def tiny_model(architecture: str = "llama", seed: int = 0) -> BaseModel:
+def tiny_model(architecture: str = "llama", seed: int = 0) -> LanguageModel:
     """A random float32 model with logits spread enough to have clear argmaxes."""
     torch.manual_seed(seed)
     config = ARCHITECTURES[architecture]()
@@ -61,7 +61,7 @@ def tiny_model(architecture: str = "llama", seed: int = 0) -> BaseModel:
             parameter.normal_(0, 0.3)
     device = torch.device("cpu")
     choose_attention(network, device)
-    model = BaseModel(
+    model = LanguageModel(
         network=network,
         tokenizer=None,
         lm_head=make_lm_head(network),
@@ -75,7 +75,7 @@ def tiny_model(architecture: str = "llama", seed: int = 0) -> BaseModel:
     return model
 
 
-def random_heads(model: BaseModel, num_heads: int = 4, seed: int = 0) -> MedusaHeads:
+def random_heads(model: LanguageModel, num_heads: int = 4, seed: int = 0) -> MedusaHeads:
     """Heads of the kind own with random residual blocks: they guess, and sometimes well."""
     torch.manual_seed(seed)
     config = HeadsConfig(
@@ -91,7 +91,7 @@ def random_heads(model: BaseModel, num_heads: int = 4, seed: int = 0) -> MedusaH
     return heads.eval().requires_grad_(False)
 
 
-def random_hydra(model: BaseModel, num_heads: int = 4, seed: int = 0) -> HydraHeads:
+def random_hydra(model: LanguageModel, num_heads: int = 4, seed: int = 0) -> HydraHeads:
     """Hydra heads of the kind own with random residual blocks and path weights."""
     torch.manual_seed(seed)
     config = HeadsConfig(

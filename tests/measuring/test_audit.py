@@ -6,7 +6,7 @@ import torch
 from explorer.analysis.races import first_difference
 from explorer.measuring.audit import audit, explain
 from explorer.measuring.noise import measure_noise
-from explorer.models.base import BaseModel
+from explorer.models.base import LanguageModel
 from explorer.records.events import PlainRecorded, RunStarted, StepRecorded
 from explorer.records.schema import PlainToken, TreeShape
 from explorer.records.settings import DecodeSettings
@@ -16,7 +16,7 @@ PROMPT = [5, 17, 60, 3]
 REPLY = [(7 * i * i + 3) % 97 for i in range(40)]
 
 
-class NoisyModel(BaseModel):
+class NoisyModel(LanguageModel):
     """Logits move with the number of rows of the pass, as those of library kernels do."""
 
     def logits(self, hidden):
@@ -25,7 +25,7 @@ class NoisyModel(BaseModel):
         return logits
 
 
-class LeakyModel(BaseModel):
+class LeakyModel(LanguageModel):
     """A planted bug: a node also sees its siblings."""
 
     def forward(self, tokens, offsets, visible, cache):

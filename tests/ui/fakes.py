@@ -1,4 +1,4 @@
-"""An Explorer that decodes a script: realistic events without a model."""
+"""A lab that decodes a script: realistic events without a model."""
 
 from __future__ import annotations
 
