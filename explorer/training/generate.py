@@ -28,7 +28,7 @@ from explorer.models.chat import encode_prompt
 from explorer.records.errors import ExplorerError
 from explorer.training.data import distinct_share
 from explorer.training.journal import Journal
-from explorer.training.slots import Sequence, decode_together
+from explorer.training.slots import TextInProgress, decode_together
 
 Progress = Callable[[dict[str, Any]], None]
 MARK = "\N{OBJECT REPLACEMENT CHARACTER}"
@@ -90,7 +90,7 @@ class _Sampling(Schema):
     seed: int = 0
 
 
-class _Writer(Sequence):
+class _Writer(TextInProgress):
     """One text that is being written: the reply to a prompt, or a prompt with its `opening`."""
 
     def __init__(
@@ -107,7 +107,7 @@ class _Writer(Sequence):
         self.looped = False
 
     def choose(self, logits: torch.Tensor, likeliest: int) -> int:
-        """See Sequence."""
+        """See TextInProgress."""
         if self.sampling.temperature == 0:
             return likeliest
         probs = distribution(logits[None], self.sampling)[0]

@@ -18,7 +18,7 @@ GROW_BY = 128  # positions
 JOIN_TOGETHER = 8  # texts; one by one, reading them in would take a third of the time
 
 
-class Sequence:
+class TextInProgress:
     """A text under way: what it begins with, what was written, and how long it may become."""
 
     def __init__(self, ids: list[int], limit: int) -> None:
@@ -91,7 +91,7 @@ class _Slots:
 
     def __init__(self, model: LanguageModel, slots: int) -> None:
         self.model = model
-        self.texts: list[Sequence | None] = [None] * slots
+        self.texts: list[TextInProgress | None] = [None] * slots
         self.layers = [_Layer(slots) for _ in range(model.config.num_hidden_layers)]
         self.cache = Cache(layers=self.layers)
         self.lengths = torch.zeros(slots, dtype=torch.long)  # cached positions
@@ -102,7 +102,7 @@ class _Slots:
         """Slots without a text."""
         return [slot for slot, text in enumerate(self.texts) if text is None]
 
-    def join(self, texts: list[Sequence]) -> None:
+    def join(self, texts: list[TextInProgress]) -> None:
         """Read texts in, right-padded, in one pass, and choose their first tokens."""
         slots = self.free[: len(texts)]
         ids = right_padded([text.ids for text in texts])
@@ -144,7 +144,7 @@ class _Slots:
             self.texts[slot].new.append(token)
             self.tokens[slot] = token
 
-    def release(self) -> Iterator[Sequence]:
+    def release(self) -> Iterator[TextInProgress]:
         """The texts that have ended; their slots are free again."""
         for slot, text in enumerate(self.texts):
             if text is not None and self._has_ended(text):
@@ -152,15 +152,15 @@ class _Slots:
                 self.lengths[slot] = 0
                 yield text
 
-    def _has_ended(self, text: Sequence) -> bool:
+    def _has_ended(self, text: TextInProgress) -> bool:
         ended = text.new[-1] in self.model.eos_ids or len(text.new) >= text.limit
         return ended or text.is_lost()
 
 
 @torch.inference_mode()
 def decode_together(
-    model: LanguageModel, next_text: Callable[[], Sequence | None], slots: int
-) -> Iterator[Sequence]:
+    model: LanguageModel, next_text: Callable[[], TextInProgress | None], slots: int
+) -> Iterator[TextInProgress]:
     """Write texts, up to `slots` at a time; each is given back when it has ended.
 
     A text ends at an end-of-sequence token (kept), at its limit, or when it says that it is lost.

@@ -14,7 +14,7 @@ from explorer.decoding.plain import PlainDrafter
 from explorer.records.errors import ExplorerError
 from explorer.training.data import distinct_share, read_conversations
 from explorer.training.generate import DataOptions, generate_data
-from explorer.training.slots import Sequence, decode_together
+from explorer.training.slots import TextInProgress, decode_together
 from tests.decoding.tiny import tiny_model
 from tests.tiny_lab import TinyTokenizer
 
@@ -61,7 +61,7 @@ def records(path) -> tuple[dict, list[dict]]:
 
 def test_texts_side_by_side_are_what_each_would_be_alone(model):
     prompts = [[5 + i] * (1 + i % 5) + [i] for i in range(20)]
-    waiting = [Sequence(ids, 6 + i % 9) for i, ids in enumerate(prompts)]
+    waiting = [TextInProgress(ids, 6 + i % 9) for i, ids in enumerate(prompts)]
     together = {
         tuple(text.ids): text.new
         for text in decode_together(model, lambda: waiting.pop(0) if waiting else None, 4)
