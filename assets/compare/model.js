@@ -7,8 +7,8 @@ export class Comparison {
   share = 0;
   left = null; // seconds, as the server estimates them
   prompts = [];
-  report = null; // explorer.analysis.bench_report.BenchReport without its races
-  batches = { phase: "empty", text: "", share: 0, left: null, report: null }; // explorer.analysis.batch
+  report = null; // explorer.measuring.bench_report.BenchReport without its races
+  batches = { phase: "empty", text: "", share: 0, left: null, report: null }; // explorer.measuring.batch
   engine = { phase: "loading", text: "Starting", fraction: null };
   #races = new Map();
   #next = 0;

@@ -1,5 +1,5 @@
 // Real attention weights: what a trace carries of them, and what a loaded model computes on request.
-// The counterpart of explorer/tracing/attention.py.
+// The counterpart of explorer/records/attention.py.
 
 const ONE = 65_535; // the 16-bit number that stands for a weight of 1
 const REST = 250; // milliseconds on one step before the model is asked

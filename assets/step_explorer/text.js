@@ -1,5 +1,5 @@
 // From token pieces to text: what a reader sees of one token, and what tokens say together.
-// The same rules as explorer/tracing/text.py; a test compares the two.
+// The same rules as explorer/records/text.py; a test compares the two.
 
 const MARKS = { " ": "␣", "\n": "↵", "\t": "⇥", "\r": "␍" };
 const NAMES = {

@@ -85,7 +85,7 @@ export class Trace {
       this.attention.push(head);
   }
 
-  /** The record that a file holds, key for key as explorer.tracing writes it. */
+  /** The record that a file holds, key for key as explorer.records writes it. */
   record() {
     const pieces = {};
     for (const [id, piece] of [...this.pieces].sort((a, b) => a[0] - b[0])) pieces[id] = piece;

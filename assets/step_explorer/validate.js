@@ -1,4 +1,4 @@
-// Whether a record is a trace: the checks of explorer/tracing/schema.py that the views rely on.
+// Whether a record is a trace: the checks of explorer/records/schema.py that the views rely on.
 
 import { MOST_ATTENTION } from "./trace.js";
 
@@ -135,7 +135,7 @@ function attentionFault({ attention = [], steps, trees }) {
   return at < 0 ? null : `attention.${at}`;
 }
 
-/** Whether a head's weights are as many as its step's rows need; see explorer/tracing/attention.py. */
+/** Whether a head's weights are as many as its step's rows need; see explorer/records/attention.py. */
 function fitsStep({ layer, head, layers, heads, slots, weights }, step, trees) {
   if (!step || ![layer, head, layers, heads].every(isCount) || layer >= layers || head >= heads)
     return false;
