@@ -16,7 +16,7 @@ MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
     for path in sorted(PACKAGE.rglob("*.py"))
 }
-# Each package imports only from itself and from those before it.
+# Each package imports only from itself and from those before it (ARCHITECTURE.md).
 ORDER = (
     "records",
     "weights",
@@ -196,6 +196,14 @@ def test_the_lints_find_what_they_look_for():
 def test_tools_do_not_import_tests():
     for path in (ROOT / "tools").glob("*.py"):
         assert not any(name.split(".")[0] == "tests" for name, _ in imports_of(path)), path
+
+
+def test_the_map_names_only_what_is_there():
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    named = re.findall(r"`((?:explorer|assets|tests|tools|docs)/[^`]*)`", text)
+    assert [name for name in named if not (ROOT / name).exists()] == []
+    rooms = re.findall(r"^\| `explorer/(\w+)/` \|", text, re.MULTILINE)
+    assert tuple(rooms) == ORDER
 
 
 def test_no_machine_path_and_no_registry_host_is_in_the_repository():
