@@ -3,7 +3,7 @@
 import { h, s } from "../step_explorer/dom.js";
 import { plural, ratio } from "../step_explorer/numbers.js";
 import { Picture } from "../step_explorer/picture.js";
-import { badge, mark } from "./methods.js";
+import { badge, colour, mark } from "./methods.js";
 
 const [LINE, GAP, TOP, LEFT, RIGHT] = [10.5, 12, 20, 92, 14];
 const LEAST = 5 * LINE; // height of a category's lines
@@ -97,7 +97,8 @@ function categoryOf([name, some], { x }, top, width) {
       spread === null
         ? null
         : s("path", {
-            class: `cx-whisker is-${method}`,
+            class: "cx-whisker",
+            style: `stroke: ${colour(method)}`,
             d: `M${x(speedup - spread)} ${y}H${x(speedup + spread)}`,
           });
     parts.push(s("g", {}, title, whisker, mark(method, x(speedup), y)));

@@ -68,7 +68,6 @@ export function csv(page) {
     "acceptance_by_depth",
     "extra_megabytes",
     "extra_share",
-    "lossless",
     "identical_prompts",
     "prompts",
     ...PREDICTED.map((field) => `predicted_${field}`),
@@ -85,7 +84,6 @@ export function csv(page) {
       details?.acceptance.map(({ rate: value }) => value ?? "").join(" "),
       details?.memory?.megabytes,
       details?.memory?.share,
-      details?.lossless,
       details?.identical_prompts,
       report.prompts,
       ...PREDICTED.map((field) => details?.prediction?.[field]),
@@ -109,7 +107,6 @@ export function markdown(page) {
     "tokens per step",
     "acceptance by depth",
     "extra memory",
-    "lossless",
     "same text as plain",
   ];
   const rows = Object.entries(report.methods).map(([method, figures]) =>
@@ -136,7 +133,6 @@ function markdownRow(method, figures, report) {
       NONE,
       NONE,
       "the baseline",
-      NONE,
     ];
   const spread = details.spread === null ? "" : ` ± ${ratio(details.spread)}`;
   return [
@@ -149,7 +145,6 @@ function markdownRow(method, figures, report) {
     details.memory
       ? `${details.memory.megabytes.toFixed(1)} MB (${(100 * details.memory.share).toFixed(1)} %)`
       : NONE,
-    details.lossless ? "yes" : "no",
     `${details.identical_prompts} of ${report.prompts}`,
   ];
 }

@@ -7,6 +7,7 @@ import { categoriesView } from "./by_category.js";
 import { evidenceView } from "./evidence.js";
 import { formulasView } from "./formulas.js";
 import { lengthsView } from "./lengths.js";
+import { learn } from "./methods.js";
 import { Comparison } from "./model.js";
 import { setupView } from "./setup.js";
 import { statusView } from "./status.js";
@@ -26,6 +27,7 @@ const STYLES = [
 class ComparePage {
   /** `setup`: explorer.ui.compare_page.setup; `server`: { compare, cancel, missed }. */
   constructor(element, setup, server) {
+    learn(setup.methods);
     this.setup = setup;
     this.server = server;
     this.comparison = new Comparison(server.missed, (what) => this.#tell(what));

@@ -91,7 +91,7 @@ function cell({ id, method, speedup }) {
       : `${id}: ${method}, ${ratio(speedup)}×`;
   return h(
     "span",
-    { class: `cx-cell is-${method}`, title: told, role: "img", "aria-label": told },
+    { class: "cx-cell", title: told, role: "img", "aria-label": told },
     badge(method),
     code(method),
   );

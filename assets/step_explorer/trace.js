@@ -203,17 +203,11 @@ function shapeOf(paths) {
   return shape;
 }
 
-const NAMES = {
-  medusa: "Medusa",
-  hydra: "Hydra",
-  plain: "Plain again",
-  "draft-model": "Draft model",
-  lookahead: "Lookahead",
-  "prompt-lookup": "Prompt lookup",
-};
-
 /** What the lane that races plain decoding is called. */
 export function nameOf({ header }) {
   const method = header?.settings.method ?? "medusa";
-  return NAMES[method] ?? method;
+  if (method === "plain") return "Plain again";
+  // Traces from before they said it: "draft-model" is "Draft model".
+  const words = method.replaceAll("-", " ");
+  return header?.shown?.title ?? words.slice(0, 1).toUpperCase() + words.slice(1);
 }

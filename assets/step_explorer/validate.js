@@ -42,6 +42,10 @@ function headerFault(header) {
     return "header.settings";
   }
   if (!isText(settings.acceptance) || !isTime(settings.temperature)) return "header.settings";
+  const shown = header.shown ?? null;
+  if (shown !== null && !(isObject(shown) && isText(shown.title) && isText(shown.drafter))) {
+    return "header.shown";
+  }
   const position = header.prompt_position;
   return position === null || isPosition(position) ? null : "header.prompt_position";
 }

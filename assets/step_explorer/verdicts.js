@@ -53,16 +53,14 @@ export class View {
   }
 }
 
-/** Who guesses at a depth. Every method but the heads has one drafter for all depths. */
+/** Who guesses at a depth. */
 export function drafter(trace, depth) {
-  return DRAFTERS[trace.header?.settings.method] ?? `head ${depth}`;
+  const method = trace.header?.settings.method ?? "medusa";
+  // Traces from before they said it.
+  const before = ["medusa", "hydra"].includes(method) ? "head {depth}" : `the ${method} drafter`;
+  return (trace.header?.shown?.drafter ?? before).replace("{depth}", depth);
 }
 
-const DRAFTERS = {
-  "draft-model": "the draft model",
-  lookahead: "the n-gram pool",
-  "prompt-lookup": "the text so far",
-};
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 const quoted = (text) => `‘${text}’`;
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from explorer.analysis.speedup import Samples, compare, lane_figures
-from explorer.decoding.registry import PLAIN
+from explorer.records.methods import PLAIN
 from explorer.records.schema import Trace
 from explorer.records.text import join_pieces
 

@@ -14,7 +14,7 @@ from explorer.commands.options import (
     settings_from,
 )
 from explorer.commands.prompts import add_prompts_options
-from explorer.decoding.registry import METHODS
+from explorer.records.methods import METHODS
 from explorer.records.prompts import read_prompts
 
 EXAMPLE = "python -m explorer audit --prompts assets/prompts.jsonl --limit 10 --json"

@@ -15,8 +15,8 @@ from explorer.commands.options import (
     settings_from,
 )
 from explorer.commands.prompts import add_prompts_options
-from explorer.decoding.registry import METHODS
 from explorer.records.errors import ExplorerError
+from explorer.records.methods import METHODS
 from explorer.records.prompts import read_prompts
 
 SHOWN_DEPTHS = 6
@@ -109,7 +109,7 @@ def _methods(result: dict[str, Any]) -> str:
 
 
 def _details(result: dict[str, Any]) -> str:
-    """What each method promises, whether it kept it here, and what it costs in memory."""
+    """Whether each method wrote plain's texts, what it costs in memory, and what it accepted."""
     if not result["details"]:
         return ""
     rows = []
@@ -119,13 +119,12 @@ def _details(result: dict[str, Any]) -> str:
         rows.append(
             (
                 name,
-                "yes" if details["lossless"] else "no",
                 f"{details['identical_prompts']} of {result['prompts']}",
                 f"{memory['megabytes']:.1f} MB ({100 * memory['share']:.1f} %)",
                 " ".join(rates) or "–",
             )
         )
-    header = ("method", "lossless", "as plain", "extra memory", "acceptance by depth")
+    header = ("method", "as plain", "extra memory", "acceptance by depth")
     return table(header, rows)
 
 

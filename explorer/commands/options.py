@@ -7,16 +7,17 @@ import textwrap
 from typing import TYPE_CHECKING, get_args
 
 from explorer.commands.console import Console
-from explorer.decoding.registry import (
-    METHODS,
-    Parameter,
-    known_methods,
-    method_parameters,
-    parameter,
-)
 from explorer.records.errors import ExplorerError
+from explorer.records.methods import METHODS, Parameter, known_methods, methods_heeding, parameters
 from explorer.records.prompts import STDIN, read_stdin, require_text
-from explorer.records.settings import Acceptance, Backend, DecodeSettings, Device, decode_settings
+from explorer.records.settings import (
+    Acceptance,
+    Backend,
+    DecodeSettings,
+    Device,
+    decode_settings,
+    setting_names,
+)
 from explorer.weights.presets import PRESETS, model_options
 
 if TYPE_CHECKING:
@@ -120,14 +121,13 @@ def add_method_parameters(parser: argparse.ArgumentParser) -> None:
     """What the registry says of the methods, and their parameters with their ranges."""
     parser.epilog = f"{_methods_told()}\n\n{parser.epilog}"
     group = parser.add_argument_group("parameters of single methods")
-    for name, methods in method_parameters().items():
-        given = parameter(name)
+    for name, given in parameters().items():
         group.add_argument(
             f"--{name.replace('_', '-')}",
             type=int if not given.choices else str,
             choices=given.choices or None,
             metavar=None if given.choices else "N",
-            help=f"{', '.join(methods)}: {given.text} ({_range(given)})",
+            help=f"{', '.join(methods_heeding(name))}: {given.text} ({_range(given)})",
         )
 
 
@@ -157,14 +157,12 @@ def method_list(text: str) -> list[str]:
 
 def given_parameters(args: argparse.Namespace) -> dict[str, object]:
     """The parameters of single methods that were given on the command line."""
-    return {
-        name: value for name in method_parameters() if (value := getattr(args, name)) is not None
-    }
+    return {name: value for name in parameters() if (value := getattr(args, name)) is not None}
 
 
 def settings_from(args: argparse.Namespace, **values: object) -> DecodeSettings:
     """The settings given on the command line, over their defaults. Raises ExplorerError."""
-    given = {name: getattr(args, name, None) for name in DecodeSettings.model_fields}
+    given = {name: getattr(args, name, None) for name in setting_names()}
     settings = decode_settings(**{k: v for k, v in (given | values).items() if v is not None})
     _require_tree(settings.tree)
     return settings

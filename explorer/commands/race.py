@@ -13,8 +13,8 @@ from explorer.commands.options import (
     prompt_from,
     settings_from,
 )
-from explorer.decoding.registry import METHODS, race_methods
 from explorer.records.events import StepRecorded, TraceBuilder
+from explorer.records.methods import METHODS, race_methods
 
 EXAMPLE = 'python -m explorer race "Explain what a binary search is, with a Python example." --json'
 

@@ -14,11 +14,11 @@ from explorer.commands.options import (
     prompt_from,
     settings_from,
 )
-from explorer.decoding.registry import METHODS
 from explorer.figures.numbers import plural
 from explorer.records.errors import ExplorerError
 from explorer.records.events import Event, TraceBuilder
 from explorer.records.files import read_trace, write_trace
+from explorer.records.methods import METHODS
 from explorer.records.schema import Trace
 from explorer.records.text import piece_bytes, piece_of, readable
 

@@ -15,12 +15,22 @@ import torch
 import torch.nn.functional as F
 
 from explorer.decoding.cache import KVCache
-from explorer.decoding.loop import Context, Draft, Stopwatch, bare_root, prefill
+from explorer.decoding.kit import Kit
+from explorer.decoding.loop import Context, Draft, Drafter, Stopwatch, bare_root, prefill
 from explorer.decoding.sampling import Draws, SamplingSettings, distribution, drafting
 from explorer.decoding.tree import chain
 from explorer.models.base import LanguageModel
+from explorer.models.early_exit import require_same_tokenizer
+from explorer.records.settings import DecodeSettings
 
 ONE_ROW = torch.zeros(1, dtype=torch.long), torch.ones(1, 1, dtype=torch.bool)  # offsets, visible
+
+
+def make_drafter(kit: Kit, settings: DecodeSettings) -> Drafter:
+    """The drafter of a run. Raises ExplorerError for a draft model with another tokenizer."""
+    draft = kit.draft_model(settings.draft_layers)
+    require_same_tokenizer(kit.model, draft)
+    return DraftModelDrafter(draft, settings, kit.model.vocab_size, kit.model.context_length)
 
 
 class DraftSettings(SamplingSettings, Protocol):

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import torch
 
+from explorer.decoding.filling import cut
 from explorer.decoding.loop import Context, Draft, Stopwatch, bare_root
-from explorer.decoding.medusa import cut
 from explorer.decoding.sampling import Draws, SamplingSettings, distribution, drafting, without
 from explorer.decoding.tree import Tree, require_fit
 from explorer.heads.heads import MedusaHeads

@@ -23,8 +23,8 @@ from typing import TypeVar
 
 import torch
 
+from explorer.decoding.filling import TOP, filled
 from explorer.decoding.loop import Context, Draft, Stopwatch
-from explorer.decoding.medusa import TOP, filled
 from explorer.decoding.tree import RankPath, Tree
 from explorer.heads.heads import MedusaHeads
 from explorer.heads.hydra import HydraHeads

@@ -12,10 +12,21 @@ from functools import lru_cache
 
 import torch
 
-from explorer.decoding.loop import Context, Draft, Stopwatch
-from explorer.decoding.medusa import MedusaDrafter, cut
+from explorer.decoding.dynamic import DynamicHydraDrafter, DynamicTree
+from explorer.decoding.filling import cut
+from explorer.decoding.kit import Kit
+from explorer.decoding.loop import Context, Draft, Drafter, Stopwatch
+from explorer.decoding.medusa import MedusaDrafter
 from explorer.decoding.tree import Tree
 from explorer.heads.hydra import HydraHeads
+from explorer.records.settings import DecodeSettings
+
+
+def make_drafter(kit: Kit, settings: DecodeSettings) -> Drafter:
+    """The drafter for the tree asked for."""
+    if isinstance(kit.tree, DynamicTree):
+        return DynamicHydraDrafter(kit.heads, kit.tree)
+    return HydraDrafter(kit.heads, kit.tree)
 
 
 class HydraDrafter(MedusaDrafter):

@@ -21,9 +21,21 @@ from functools import lru_cache
 import numpy as np
 import torch
 
-from explorer.decoding.loop import Context, Draft, ExtraRows, Stopwatch
+from explorer.decoding.kit import Kit
+from explorer.decoding.loop import Context, Draft, Drafter, ExtraRows, Stopwatch
 from explorer.decoding.tree import RankPath, Tree
 from explorer.records.schema import LookaheadState
+from explorer.records.settings import DecodeSettings
+
+
+def make_drafter(kit: Kit, settings: DecodeSettings) -> Drafter:
+    """The drafter of a run."""
+    return LookaheadDrafter(
+        settings.lookahead_window,
+        settings.lookahead_ngram,
+        settings.lookahead_guesses,
+        settings.seed,
+    )
 
 
 class LookaheadDrafter:

@@ -6,15 +6,28 @@ The node at rank path (r₁, …, r_d) holds the rank-r_d prediction of head d (
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-import torch
-
-from explorer.decoding.loop import Context, Draft, Stopwatch
+from explorer.decoding.drawn import DrawnMedusaDrafter
+from explorer.decoding.dynamic import DynamicMedusaDrafter, DynamicTree
+from explorer.decoding.filling import TOP, cut, filled
+from explorer.decoding.kit import Kit
+from explorer.decoding.loop import Context, Draft, Drafter, Stopwatch
 from explorer.decoding.tree import Tree, require_fit
 from explorer.heads.heads import MedusaHeads
+from explorer.records.errors import ExplorerError
+from explorer.records.settings import DecodeSettings
 
-TOP = 16  # predictions a head offers
+
+def make_drafter(kit: Kit, settings: DecodeSettings) -> Drafter:
+    """The drafter for the tree and the candidates asked for. Raises ExplorerError."""
+    if settings.candidates == "drawn":
+        if isinstance(kit.tree, DynamicTree):
+            raise ExplorerError(
+                "Drawn candidates need a fixed tree: choose fixed or a named shape."
+            )
+        return DrawnMedusaDrafter(kit.heads, kit.tree, settings, kit.model.context_length)
+    if isinstance(kit.tree, DynamicTree):
+        return DynamicMedusaDrafter(kit.heads, kit.tree)
+    return MedusaDrafter(kit.heads, kit.tree)
 
 
 class MedusaDrafter:
@@ -35,21 +48,3 @@ class MedusaDrafter:
         ids, probs = (t[0].cpu() for t in self.heads.propose(context.hidden, self.top))  # [K, top]
         clock.lap("heads")
         return filled(tree, context.root, ids, probs)
-
-
-def filled(
-    tree: Tree, root: int, ids: torch.Tensor, probs: torch.Tensor, price: float | None = None
-) -> Draft:
-    """The tree with the heads' guesses, best first, at its nodes: ids and probs [K, top]."""
-    head, rank = tree.depths[1:] - 1, tree.ranks[1:]  # head d, 0-based, fills depth d
-    tokens = torch.cat([torch.tensor([root]), ids[head, rank]])
-    chances = torch.cat([torch.ones(1), probs[head, rank]])
-    return Draft(tree, tokens, chances, (ids, probs), price=price)
-
-
-@lru_cache(maxsize=256)
-def cut(tree: Tree, depth: int) -> Tree:
-    """The tree without its nodes deeper than `depth`."""
-    if tree.depth <= depth:
-        return tree
-    return Tree(tuple(path for path in tree.paths if len(path) <= depth), tree.name)

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from explorer.decoding.loop import Context, Draft, Stopwatch, bare_root
+from explorer.decoding.kit import Kit
+from explorer.decoding.loop import Context, Draft, Drafter, Stopwatch, bare_root
+from explorer.records.settings import DecodeSettings
+
+
+def make_drafter(kit: Kit, settings: DecodeSettings) -> Drafter:
+    """The drafter of a run."""
+    return PlainDrafter()
 
 
 class PlainDrafter:

@@ -9,8 +9,15 @@ from __future__ import annotations
 
 import torch
 
-from explorer.decoding.loop import Context, Draft, Stopwatch, bare_root
+from explorer.decoding.kit import Kit
+from explorer.decoding.loop import Context, Draft, Drafter, Stopwatch, bare_root
 from explorer.decoding.tree import chain
+from explorer.records.settings import DecodeSettings
+
+
+def make_drafter(kit: Kit, settings: DecodeSettings) -> Drafter:
+    """The drafter of a run."""
+    return PromptLookupDrafter(settings.lookup_tokens, settings.lookup_ngram)
 
 
 class PromptLookupDrafter:

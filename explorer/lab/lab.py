@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 
 from explorer.decoding.acceptance import acceptance_rule
 from explorer.decoding.dynamic import DynamicTree
+from explorer.decoding.kit import Kit
 from explorer.decoding.loop import Prefilled, StepResult, decode
 from explorer.decoding.race import interleave
-from explorer.decoding.registry import PLAIN, Kit, find_method
+from explorer.decoding.registry import find_method, make_drafter
 from explorer.decoding.tree import ROOT_ONLY, Tree, require_fit
 from explorer.decoding.tree_names import MEASURED_TREES, parse_tree
 from explorer.lab.attention import AttentionWeights
@@ -24,7 +25,8 @@ from explorer.recording.recorder import Recorder
 from explorer.records.continuation import Continuation
 from explorer.records.errors import ExplorerError
 from explorer.records.events import Event, PlainRecorded, PlainStarted, collect
-from explorer.records.schema import PlainToken, Settings, Trace
+from explorer.records.methods import METHODS, PLAIN
+from explorer.records.schema import PlainToken, Settings, Shown, Trace
 from explorer.records.settings import DecodeSettings, decode_settings
 from explorer.records.version import __version__
 
@@ -72,7 +74,7 @@ class Lab(AttentionWeights):
             return ROOT_ONLY
         context = prompt_tokens + settings.max_new_tokens // 2
         # Candidates that are drawn have to be drawn for places that are known before.
-        drawn = settings.candidates == "drawn" and "candidates" in method.parameters
+        drawn = settings.candidates == "drawn" and method.heeds("candidates")
         if settings.tree == "auto" and not drawn:
             return chosen.auto_tree(context)
         if settings.tree in MEASURED_TREES:
@@ -219,7 +221,7 @@ class Lab(AttentionWeights):
         heads = chosen.heads if chosen else None
         tree = self.tree_for(settings, len(ids))
         kit = Kit(self.model, heads, tree, self.draft_model)
-        drafter = method.make_drafter(kit, settings)
+        drafter = make_drafter(method, kit, settings)
         rule = acceptance_rule(settings, self.model.context_length)
         return decode(self.model, drafter, rule, ids, settings.max_new_tokens)
 
@@ -240,7 +242,7 @@ class Lab(AttentionWeights):
 
     def _header(self, begin: RunStart, settings: DecodeSettings) -> dict:
         values = settings.model_dump() | {"acceptance": settings.rule} | begin.settings
-        chosen = self.heads_for(settings)
+        method, chosen = METHODS[settings.method], self.heads_for(settings)
         return {
             "explorer_version": __version__,
             "model": self.model.name,
@@ -250,6 +252,7 @@ class Lab(AttentionWeights):
             "device": str(self.model.device),
             "versions": _versions(),
             "settings": Settings(**values),
+            "shown": Shown(title=method.title, drafter=method.drafter),
             "prompt": begin.prompt,
             "prompt_ids": begin.ids,
             "continued_tokens": begin.continued_tokens,

@@ -59,7 +59,7 @@ def extra_memory(lab: LabProtocol, settings: DecodeSettings) -> ExtraMemory:
     chosen = lab.heads_for(settings)
     if chosen is not None:
         own = _storages([*chosen.heads.parameters(), *chosen.heads.buffers()])
-    elif "draft_layers" in find_method(settings.method, lab.heads).parameters:
+    elif find_method(settings.method, lab.heads).draft_model:
         draft = lab.draft_model(settings.draft_layers)
         own, cache_bytes = _storages(_tensors(draft)), _cache_bytes(draft)
     return ExtraMemory(

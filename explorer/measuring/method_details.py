@@ -17,8 +17,8 @@ from explorer.analysis.predictions import (
 )
 from explorer.analysis.races import CategoryFigures, Race, categories, geometric_spread, joined
 from explorer.analysis.speedup import lane_figures
-from explorer.decoding.registry import METHODS
 from explorer.measuring.memory import ExtraMemory
+from explorer.records.methods import METHODS
 
 
 class DepthFigures(Schema):
@@ -37,13 +37,12 @@ class MethodDetails(Schema):
 
     `plain_tokens_per_second` is of the plain lanes of its own races. `spread` is the half-width of
     the speedup's 95 % interval over prompts. `emitted_per_step` counts steps by the tokens they
-    emitted. `lossless` is what the method promises, `identical_prompts` what this very run found.
+    emitted. `identical_prompts` counts those on which this very run wrote plain decoding's text.
     """
 
     model_config = ConfigDict(frozen=True)
 
     explanation: str
-    lossless: bool
     identical_prompts: int
     plain_tokens_per_second: float | None
     spread: float | None
@@ -67,7 +66,6 @@ def method_details(
     product = product_tokens_per_step([race.ranks for race in races], shapes)
     return MethodDetails(
         explanation=METHODS[name].explanation,
-        lossless=METHODS[name].lossless,
         identical_prompts=sum(race.identical for race in figures),
         plain_tokens_per_second=plain.tokens_per_second,
         spread=geometric_spread(race.speedup for race in figures),

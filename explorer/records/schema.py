@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from explorer.records.attention import MOST_HEADS, AttentionHead
 from explorer.records.record import Entries, Record, Table, TokenId
@@ -194,7 +194,10 @@ class PlainToken(Record):
 
 
 class Settings(Record):
-    """How the run was asked for."""
+    """How the run was asked for. Beside the fields: the parameters of methods."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, int | str | None]
 
     method: str
     tree: str
@@ -208,15 +211,13 @@ class Settings(Record):
     max_new_tokens: int = Field(ge=1)
     system_prompt: str | None = None
     raw_prompt: bool = False
-    # of single methods; None in traces from before they existed
-    candidates: str | None = None
-    draft_tokens: int | None = None
-    draft_layers: int | None = None
-    lookahead_window: int | None = None
-    lookahead_ngram: int | None = None
-    lookahead_guesses: int | None = None
-    lookup_tokens: int | None = None
-    lookup_ngram: int | None = None
+
+
+class Shown(Record):
+    """How the run's method is called on a page, and who guesses at a {depth}."""
+
+    title: str = Field(max_length=100)
+    drafter: str = Field(max_length=100)
 
 
 class Header(Record):
@@ -234,6 +235,7 @@ class Header(Record):
     device: str
     versions: Table[str, str]
     settings: Settings
+    shown: Shown | None = Field(None, description="None in traces from before there was any")
     prompt: str
     prompt_ids: Entries[TokenId]
     continued_tokens: int = Field(

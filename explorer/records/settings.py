@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
 
 from explorer.records.errors import ExplorerError
+from explorer.records.methods import parameters
 
 Backend = Literal["auto", "int4", "nf4", "bf16", "fp32"]
 Device = Literal["auto", "cpu", "cuda"]
 Acceptance = Literal["auto", "greedy", "sample", "typical"]
-Candidates = Literal["top", "drawn"]
 
 MAX_NEW_TOKENS = 4096
 MAX_PROMPT_CHARACTERS = 100_000
@@ -23,12 +30,11 @@ class DecodeSettings(BaseModel):
     """How to decode one prompt.
 
     `acceptance` auto means greedy at temperature 0 and sample (lossless) above it. `epsilon` and
-    `delta` belong to typical acceptance (Medusa, section 2.3.1). `top_k` 0 means no limit. The
-    fields with a description are parameters of single methods (decoding/registry.py): command
-    line, page and documents take range, default and description from here.
+    `delta` belong to typical acceptance (Medusa, section 2.3.1). `top_k` 0 means no limit.
+    Beside these fields it has the parameters of all methods (records/methods.py), as attributes.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="allow")
 
     method: str = "medusa"
     tree: Annotated[
@@ -45,37 +51,16 @@ class DecodeSettings(BaseModel):
     system_prompt: str | None = Field(None, max_length=MAX_PROMPT_CHARACTERS)
     raw_prompt: bool = False
 
-    candidates: Candidates = Field(
-        "top",
-        description="a head's best guesses, or guesses drawn from its distribution, which are "
-        "judged by rejection sampling (needs a temperature above 0; the tree auto is then the "
-        "fixed one)",
-    )
-    draft_tokens: int = Field(
-        3, ge=1, le=32, description="K: tokens that the draft model writes ahead in a step"
-    )
-    draft_layers: int = Field(
-        0,
-        ge=0,
-        le=512,
-        description="draft with so many first layers of the base model; 0: with the trained "
-        "draft model if there is one, else with a fifth of the layers",
-    )
-    lookahead_window: int = Field(
-        4, ge=1, le=32, description="W: positions ahead that are guessed in parallel"
-    )
-    lookahead_ngram: int = Field(
-        3, ge=3, le=8, description="N: tokens of an n-gram; N − 1 steps of guesses are kept"
-    )
-    lookahead_guesses: int = Field(
-        3, ge=1, le=32, description="G: n-grams from the pool that are verified in a step"
-    )
-    lookup_tokens: int = Field(
-        4, ge=1, le=64, description="tokens that are copied from behind the match"
-    )
-    lookup_ngram: int = Field(
-        3, ge=1, le=16, description="longest run of last tokens to look for in the text so far"
-    )
+    @model_validator(mode="before")
+    @classmethod
+    def _with_parameters(cls, given: dict[str, object]) -> dict[str, object]:
+        """The parameters of methods, each in its range, or its default."""
+        known = parameters()
+        for name in given:
+            if name not in cls.model_fields and name not in known:
+                raise ValueError(f"{name}: there is no such setting.")
+        own = {n: p.checked(given[n]) if n in given else p.default for n, p in known.items()}
+        return given | own
 
     @property
     def rule(self) -> Literal["greedy", "sample", "typical"]:
@@ -85,14 +70,17 @@ class DecodeSettings(BaseModel):
         return "greedy" if self.temperature == 0 else "sample"
 
 
+def setting_names() -> list[str]:
+    """The names of all settings, those of single methods at the end."""
+    return [*DecodeSettings.model_fields, *parameters()]
+
+
 def decode_settings(**values: object) -> DecodeSettings:
     """Checked settings. Raises ExplorerError naming the first setting that does not fit."""
     try:
         settings = DecodeSettings(**values)
     except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(map(str, first["loc"])) or "setting"
-        raise ExplorerError(f"{name}: {first['msg']}; you gave {first['input']!r:.60}.") from error
+        raise ExplorerError(_sentence(error)) from error
     if 0 < settings.temperature < LEAST_TEMPERATURE:
         raise ExplorerError(
             f"A temperature of {settings.temperature:g} is too low to sample with: use 0 for "
@@ -113,3 +101,12 @@ def decode_settings(**values: object) -> DecodeSettings:
             "leave the rule at auto, or choose top candidates."
         )
     return settings
+
+
+def _sentence(error: ValidationError) -> str:
+    """What is wrong with the first setting that does not fit."""
+    first = error.errors()[0]
+    if not first["loc"]:  # a method's parameter, which says it itself
+        return str(first["ctx"]["error"])
+    name = ".".join(map(str, first["loc"]))
+    return f"{name}: {first['msg']}; you gave {first['input']!r:.60}."

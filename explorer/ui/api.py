@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import gradio as gr
 
-from explorer.decoding.registry import race_methods
 from explorer.records.errors import ExplorerError
 from explorer.records.events import Event, TraceBuilder
+from explorer.records.methods import race_methods
 from explorer.records.schema import Trace
 from explorer.records.text import join_pieces
-from explorer.ui.api_arguments import RACE, RUN, Argument, describe
+from explorer.ui.api_arguments import Argument, describe, race_arguments, run_arguments
 from explorer.ui.limits import Limits
 from explorer.ui.runs import RUNS, at_hand, checked_settings, sentence, until_turn
 from explorer.ui.worker import ModelWorker, Ticket
@@ -113,8 +113,8 @@ def connect_api(worker: ModelWorker, limits: Limits, demo: gr.Blocks) -> None:
     """Register the endpoints in `demo`, which must be entered."""
     api = Api(worker, limits)
     for name, answers, about, arguments in (
-        ("run", api.run, ABOUT_RUN, RUN),
-        ("race", api.race, ABOUT_RACE, RACE),
+        ("run", api.run, ABOUT_RUN, run_arguments()),
+        ("race", api.race, ABOUT_RACE, race_arguments()),
     ):
         endpoint = _endpoint(answers, arguments)
         describe(endpoint, name, about, arguments, Answer)

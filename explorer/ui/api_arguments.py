@@ -10,13 +10,11 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.decoding.registry import METHODS, PLAIN
+from explorer.records.methods import METHODS, PLAIN, parameters
 from explorer.records.settings import DecodeSettings
 
 NEEDED = inspect.Parameter.empty
-METHOD_NAMES = ", ".join(METHODS)
 ABOUT = {
-    "method": f"who guesses the tokens ahead: {METHOD_NAMES}",
     "tree": "the candidate tree: auto takes, in each step, the nodes that are worth "
     "their row here; fixed is the best tree that stays the same; root, chain:3, "
     "cartesian:3,2,1, dynamic:8, or rank paths like [[0], [1], [0, 0]]",
@@ -44,20 +42,35 @@ class Argument:
     about: str
 
 
-SETTINGS = [
-    Argument(name, field.annotation, field.default, field.description or ABOUT[name])
-    for name, field in DecodeSettings.model_fields.items()
-]
 PROMPT = Argument("prompt", str, NEEDED, "what the model should answer")
 TRACE = Argument("trace", bool, False, "also give the complete, replayable record of every step")
-LANES = Argument(
-    "methods",
-    list[str],
-    [PLAIN, DecodeSettings().method],
-    f"plain, and what races it: {METHOD_NAMES}",
-)
-RUN = [PROMPT, *SETTINGS, TRACE]
-RACE = [PROMPT, LANES, *(setting for setting in SETTINGS if setting.name != "method"), TRACE]
+
+
+def run_arguments() -> list[Argument]:
+    """Those of `run`."""
+    return [PROMPT, *_settings(), TRACE]
+
+
+def race_arguments() -> list[Argument]:
+    """Those of `race`."""
+    lanes = Argument(
+        "methods",
+        list[str],
+        [PLAIN, DecodeSettings().method],
+        f"plain, and what races it: {', '.join(METHODS)}",
+    )
+    return [PROMPT, lanes, *(given for given in _settings() if given.name != "method"), TRACE]
+
+
+def _settings() -> list[Argument]:
+    about = ABOUT | {"method": f"who guesses the tokens ahead: {', '.join(METHODS)}"}
+    return [
+        *(
+            Argument(name, field.annotation, field.default, about[name])
+            for name, field in DecodeSettings.model_fields.items()
+        ),
+        *(Argument(p.name, p.kind, p.default, p.text) for p in parameters().values()),
+    ]
 
 
 def describe(

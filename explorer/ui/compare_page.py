@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import gradio as gr
 
-from explorer.decoding.registry import METHODS
+from explorer.records.methods import METHODS
 from explorer.records.paths import ASSETS
 from explorer.ui import panels
 from explorer.ui.compare_request import MAX_FILE_CHARACTERS, built_in_prompts
@@ -67,6 +67,9 @@ def setup(limits: Limits) -> dict[str, object]:
         "methods": [
             {
                 "name": method.name,
+                "code": method.code,
+                "colour": method.colour,
+                "mark": method.mark,
                 "explanation": method.explanation,
                 "memory": method.memory,
                 "source": method.source,

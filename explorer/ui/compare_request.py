@@ -9,8 +9,8 @@ from functools import cache
 from pydantic import BaseModel as Schema
 from pydantic import ConfigDict, Field, ValidationError
 
-from explorer.decoding.registry import METHODS
 from explorer.records.errors import ExplorerError
+from explorer.records.methods import METHODS
 from explorer.records.prompts import BUILT_IN, parse_prompts, read_prompts
 from explorer.records.settings import MAX_TREE_CHARACTERS, decode_settings
 from explorer.ui.limits import Limits

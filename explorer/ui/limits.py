@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from explorer.decoding.registry import method_parameters, parameter
 from explorer.records.continuation import Continuation
 from explorer.records.errors import ExplorerError
+from explorer.records.methods import parameters
 from explorer.records.settings import MAX_NEW_TOKENS, MAX_PROMPT_CHARACTERS, DecodeSettings
 
 TREES = (
@@ -74,8 +74,7 @@ class Limits:
 
     def _check_parameters(self, settings: DecodeSettings) -> None:
         """Numbers that single methods heed can make a step a hundred times as long."""
-        for name in method_parameters():
-            given = parameter(name)
+        for name, given in parameters().items():
             if not given.choices and getattr(settings, name) != given.default:
                 raise ExplorerError(f"{name} is {given.default} here: leave it out.")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 import gradio as gr
 
-from explorer.decoding.registry import METHODS
+from explorer.records.methods import METHODS
 from explorer.records.settings import DecodeSettings
 from explorer.ui.limits import Limits
 

@@ -4,10 +4,10 @@ import json
 from types import SimpleNamespace
 
 from explorer.commands import cli
-from explorer.decoding.registry import METHODS
 from explorer.records.continuation import Continuation
 from explorer.records.errors import ExplorerError
 from explorer.records.events import RunStarted, StepRecorded
+from explorer.records.methods import METHODS
 from explorer.records.schema import Header, Piece, Settings, Step, Timings, TreeShape
 
 EOS = 9

@@ -9,8 +9,8 @@ import pytest
 
 from explorer.commands import cli, train
 from explorer.commands.console import Console
-from explorer.decoding.registry import METHODS
 from explorer.lab import loading
+from explorer.records.methods import METHODS
 from tests.commands.fakes import refused
 
 
@@ -22,7 +22,7 @@ def test_help_tells_every_method_and_its_parameters(capsys, name):
     for method in METHODS.values():
         assert method.explanation in out
         for parameter in method.parameters:
-            assert f"--{parameter.replace('_', '-')}" in out
+            assert f"--{parameter.name.replace('_', '-')}" in out
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from explorer.decoding.acceptance import acceptance_rule
 from explorer.decoding.cache import KVCache
+from explorer.decoding.filling import cut
 from explorer.decoding.loop import Draft, StepResult, decode, prefill
-from explorer.decoding.medusa import MedusaDrafter, cut
+from explorer.decoding.medusa import MedusaDrafter
 from explorer.decoding.plain import PlainDrafter
 from explorer.decoding.tree import ROOT_ONLY, Tree, cartesian, chain, make_tree
 from explorer.records.settings import DecodeSettings

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.decoding.registry import METHODS
 from explorer.measuring.audit import audit
 from explorer.records.errors import ExplorerError
 from explorer.records.events import TraceBuilder
 from explorer.records.files import read_trace, write_trace
+from explorer.records.methods import METHODS
 from explorer.records.settings import decode_settings
 from tests.tiny_lab import tiny_lab
 

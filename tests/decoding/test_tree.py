@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from explorer.decoding.medusa import cut
+from explorer.decoding.filling import cut
 from explorer.decoding.tree import ROOT_ONLY, cartesian, chain, make_tree, require_fit
 from explorer.decoding.tree_names import parse_tree
 from explorer.records.errors import ExplorerError

@@ -101,6 +101,8 @@ test("the racing lane is called by its method", () => {
   const named = (method) => nameOf({ header: { settings: { method } } });
   assert.equal(named("hydra"), "Hydra");
   assert.equal(named("draft-model"), "Draft model");
-  assert.equal(named("newest"), "newest");
+  assert.equal(named("newest"), "Newest");
   assert.equal(nameOf({ header: null }), "Medusa");
+  const shown = { title: "Tea leaves", drafter: "leaf {depth}" };
+  assert.equal(nameOf({ header: { settings: { method: "tea" }, shown } }), "Tea leaves");
 });

@@ -4,10 +4,10 @@ import threading
 
 import pytest
 
-from explorer.decoding.registry import METHODS
 from explorer.measuring import comparison as module
 from explorer.measuring.comparison import comparison
 from explorer.records.errors import ExplorerError
+from explorer.records.methods import METHODS
 from tests.tiny_lab import tiny_lab
 
 PROMPTS = [

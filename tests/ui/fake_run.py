@@ -13,12 +13,14 @@ from dataclasses import dataclass, field
 
 from explorer.records.continuation import Continuation
 from explorer.records.events import Event, PlainRecorded, PlainStarted, RunStarted, StepRecorded
+from explorer.records.methods import METHODS
 from explorer.records.schema import (
     Header,
     Piece,
     PlainToken,
     Position,
     Settings,
+    Shown,
     Step,
     Timings,
     TopTokens,
@@ -219,14 +221,8 @@ def _header(
         backend="int4",
         device="cpu",
         versions={"python": "3"},
-        settings=Settings(
-            **{
-                name: getattr(settings, name)
-                for name in Settings.model_fields
-                if name != "acceptance"
-            },
-            acceptance=settings.rule,
-        ),
+        settings=Settings(**settings.model_dump() | {"acceptance": settings.rule}),
+        shown=Shown(title=METHODS[settings.method].title, drafter=METHODS[settings.method].drafter),
         prompt=prompt,
         prompt_ids=[1, 2, 3],
         prompt_position=_position(29, next(iter(words.pieces)), list(words.pieces), rng),

@@ -17,7 +17,7 @@ from mcp.client.streamable_http import streamablehttp_client
 
 from explorer.records.errors import ExplorerError
 from explorer.records.schema import Trace
-from explorer.records.settings import DecodeSettings
+from explorer.records.settings import DecodeSettings, setting_names
 from explorer.ui import serve as serve_module
 from explorer.ui.limits import PRIVATE, PUBLIC
 from explorer.ui.no_files import REFUSAL
@@ -77,13 +77,13 @@ def test_every_setting_is_documented_with_its_default(app):
     named = app.client.view_api(return_format="dict", print_info=False)["named_endpoints"]
     for name, more in (("/run", {"method"}), ("/race", {"methods"})):
         told = {argument["parameter_name"]: argument for argument in named[name]["parameters"]}
-        assert set(told) == {*DecodeSettings.model_fields, "prompt", "trace"} - {"method"} | more
+        assert set(told) == {*setting_names(), "prompt", "trace"} - {"method"} | more
         assert all(argument["python_type"]["description"] for argument in told.values())
         assert not told["prompt"]["parameter_has_default"]
-        for setting, field in DecodeSettings.model_fields.items():
+        for setting, default in DecodeSettings().model_dump().items():
             if setting in told:
                 assert told[setting]["parameter_has_default"]
-                assert told[setting]["parameter_default"] == field.default
+                assert told[setting]["parameter_default"] == default
         assert len(named[name]["description"]) > 80
 
 
