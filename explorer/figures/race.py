@@ -11,7 +11,7 @@ from explorer.figures.base import axis, layout, legend, plotly_text
 from explorer.figures.palette import ACCEPTED, PRUNED
 from explorer.figures.speed import lane_words, speedup_words
 from explorer.records.schema import PlainToken, Step
-from explorer.records.summary import medusa_clock, plain_clock
+from explorer.records.summary import method_clock, plain_clock
 
 HEIGHT = 280
 LONGEST_NAME = 40  # characters of a method that a file names
@@ -27,7 +27,7 @@ def race_figure(
     The legend tells both lanes' speed, the title the speedup. Without a race there is one lane.
     """
     ours, theirs = Samples.of_steps(steps), Samples.of_plain(plain)
-    lanes = [_lane(method, ours, medusa_clock(steps), OURS)]
+    lanes = [_lane(method, ours, method_clock(steps), OURS)]
     if plain:
         lanes.append(_lane("plain", theirs, plain_clock(plain), THEIRS))
     return go.Figure(

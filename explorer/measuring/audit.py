@@ -95,7 +95,7 @@ def audit(
     """Decode every prompt greedily with `method` and plain, and explain each difference.
 
     `prompts` are records with "prompt" and optionally "id" and "category"; `parameters` are the
-    method's own (decoding/registry.py). Raises ExplorerError for bad settings. A cancelled audit
+    method's own (records/methods.py). Raises ExplorerError for bad settings. A cancelled audit
     reports on the prompts that it finished.
     """
     model = lab.model

@@ -50,7 +50,7 @@ def bench(
 
     `prompts` are records with "prompt" and optionally "id" and "category". The first method
     besides plain is the main one. With `reference`, what transformers' generate() can do too is
-    compared with it. `parameters` are those of single methods (decoding/registry.py). A cancelled
+    compared with it. `parameters` are those of single methods (records/methods.py). A cancelled
     benchmark reports on the races that it finished. Raises ExplorerError for unknown methods, bad
     settings or no prompts.
     """

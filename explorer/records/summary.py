@@ -1,25 +1,11 @@
-"""Figures that follow from trace records alone: where tokens came from, and clocks."""
+"""Figures that follow from trace records alone: accepted drafts, and clocks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
 from explorer.records.schema import PlainToken, Step
-
-
-@dataclass(frozen=True)
-class Origin:
-    """How an emitted token came: depth 0 is a step's root, depth d was drafted by head d."""
-
-    step: int
-    depth: int
-
-
-def origins(steps: Sequence[Step]) -> list[Origin]:
-    """Where each token of the speculative lane came from, in the order of the text."""
-    return [Origin(i, depth) for i, step in enumerate(steps) for depth in range(len(step.emitted))]
 
 
 def accepted_drafts(step: Step) -> int:
@@ -27,8 +13,8 @@ def accepted_drafts(step: Step) -> int:
     return max(0, len(step.emitted) - 1)
 
 
-def medusa_clock(steps: Sequence[Step]) -> tuple[list[float], list[int]]:
-    """Seconds of the speculative lane's own work after each step, and tokens by then."""
+def method_clock(steps: Sequence[Step]) -> tuple[list[float], list[int]]:
+    """Seconds of the method's own work after each step, and tokens by then."""
     seconds = accumulate(step.timings.step / 1000 for step in steps)
     tokens = accumulate(len(step.emitted) for step in steps)
     return list(seconds), list(tokens)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from explorer.analysis.speedup import acceptance_by_depth, race_figures
 from explorer.records.files import read_trace
-from explorer.records.summary import medusa_clock, plain_clock
+from explorer.records.summary import method_clock, plain_clock
 from explorer.records.text import visible
 from explorer.ui.examples import INDEX
 from tests.browser.steps import full_step
@@ -71,7 +71,7 @@ def test_text_is_whole_and_a_token_leads_to_its_step(steps, trace):
 def test_what_came_later_is_dimmed_in_both_lanes(steps, trace):
     steps.show(5)
     tokens = sum(len(step.emitted) for step in trace.steps[:5])
-    moment = medusa_clock(trace.steps)[0][4]
+    moment = method_clock(trace.steps)[0][4]
     theirs = sum(second <= moment + 1e-9 for second in plain_clock(trace.plain)[0])
     assert steps.ask("explorer.trace.plainAt(explorer.trace.clock[4])") == theirs
     shown = ".sx-medusa-text .sx-tok:not(.is-later)"
