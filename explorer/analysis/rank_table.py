@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import BaseModel as Schema
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
-from explorer.analysis.joint_counts import MISS, JointCounts, RankedText, count_paths
+from explorer.analysis.joint_counts import MISS, RankedText
 from explorer.heads.fingerprint import heads_hash
 from explorer.records.errors import ExplorerError
 from explorer.records.schema import MAX_HEADS, TOP_HEADS
@@ -72,10 +72,6 @@ class RankTable(Schema):
             RankedText(_ranks(text, self.num_heads), length)
             for text, length in zip(self.texts, before, strict=True)
         ]
-
-    def counts(self) -> JointCounts:
-        """Joint path counts over all texts."""
-        return count_paths([text.rows for text in self.ranked()], self.width)
 
 
 def _letters(rows: np.ndarray) -> str:

@@ -44,12 +44,6 @@ def test_round_trip(tmp_path):
     assert loaded.texts == ["ap.d", "", "b."]
 
 
-def test_counts_are_those_of_the_rows():
-    joint = table().counts()
-    assert joint.positions == 3
-    assert joint.counts == {(0,): 1, (0, 15): 1, (1,): 1}
-
-
 def test_the_same_table_gives_the_same_bytes(tmp_path):
     first = save_rank_table(table(), tmp_path).read_bytes()
     assert save_rank_table(table(), tmp_path).read_bytes() == first
