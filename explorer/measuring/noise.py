@@ -31,15 +31,13 @@ class Noise:
 
     `logit` is the largest |difference| of a logit among the likeliest tokens of a position;
     `margin` the largest change of a difference between two of these logits, which is what can
-    make two tokens change places; `flips` how many argmaxes differ. `hidden_bit_identical` says
-    whether every hidden state was the same to the last bit, for every width.
+    make two tokens change places. `hidden_bit_identical` says whether every hidden state was the
+    same to the last bit, for every width.
     """
 
     margin: float
     logit: float
-    flips: int
     hidden_bit_identical: bool
-    comparisons: int
     by_pass: dict[str, float]  # margin by kind of pass: "rows 8", "tree 8"
 
 
@@ -70,9 +68,7 @@ def measure_noise(
     return Noise(
         margin=max((noise.margin for noise in everything), default=0.0),
         logit=max((noise.logit for noise in everything), default=0.0),
-        flips=sum(noise.flips for noise in everything),
         hidden_bit_identical=all(noise.hidden_bit_identical for noise in everything),
-        comparisons=sum(noise.comparisons for noise in everything),
         by_pass={name: max(noise.margin for noise in some) for name, some in found.items()},
     )
 
@@ -131,8 +127,6 @@ def _compare(alone: Outputs, wide: Outputs) -> Noise:
     return Noise(
         margin=float((moved.amax(dim=-1) - moved.amin(dim=-1)).max()),
         logit=float(moved.abs().max()),
-        flips=int((alone[1].argmax(dim=-1) != wide[1].argmax(dim=-1)).sum()),
         hidden_bit_identical=torch.equal(alone[0], wide[0]),
-        comparisons=len(moved),
         by_pass={},
     )

@@ -36,8 +36,7 @@ class LeakyModel(LanguageModel):
 def test_an_exact_model_has_no_noise():
     noise = measure_noise(tiny_model(), [(PROMPT, REPLY)], widths=(2, 8, 16))
     assert noise.hidden_bit_identical
-    assert (noise.margin, noise.logit, noise.flips) == (0, 0, 0)
-    assert noise.comparisons == 6 * len(REPLY)
+    assert (noise.margin, noise.logit) == (0, 0)
     assert set(noise.by_pass) == {"rows 2", "tree 2", "rows 8", "tree 8", "rows 16", "tree 16"}
 
 
@@ -57,7 +56,7 @@ def test_a_mask_that_leaks_shows_in_tree_passes_only():
 
 def test_texts_too_short_to_compare():
     noise = measure_noise(tiny_model(), [(PROMPT, [1])])
-    assert noise.comparisons == 0
+    assert noise.by_pass == {}
     assert noise.hidden_bit_identical
 
 
