@@ -12,12 +12,8 @@ from explorer.records.text import join_pieces
 
 def run_result(trace: Trace) -> dict[str, Any]:
     """The figures of a run. `seconds` is the lane's own clock, prefill and recording apart."""
-    header = trace.header
-    if trace.steps:
-        token_ids, samples = trace.new_token_ids, Samples.of_steps(trace.steps)
-    else:
-        token_ids, samples = [t.token_id for t in trace.plain], Samples.of_plain(trace.plain)
-    figures = lane_figures(samples)
+    header, token_ids = trace.header, trace.new_token_ids
+    figures = lane_figures(Samples.of_steps(trace.steps))
     shown = [token for token in token_ids if token not in header.eos_ids]
     return {
         "text": join_pieces(trace.pieces, shown),

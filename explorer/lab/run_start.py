@@ -55,8 +55,7 @@ def encode(model: LanguageModel, prompt: str, settings: DecodeSettings) -> list[
 
 def continuation(model: LanguageModel, pieces: Pieces, trace: Trace) -> Continuation:
     """Where a trace ended, to go on from. Raises ExplorerError if another vocabulary wrote it."""
-    tokens = trace.new_token_ids or [token.token_id for token in trace.plain]
-    text = Continuation(trace.header, tokens)
+    text = Continuation(trace.header, trace.new_token_ids)
     for token in set(text.ids):
         if token >= model.vocab_size or trace.pieces.get(token) != pieces[token]:
             raise ExplorerError(

@@ -17,8 +17,8 @@ from pydantic import ConfigDict
 
 from explorer.analysis.races import first_difference
 from explorer.measuring.noise import WIDTHS, Noise, measure_noise, read_prompt
-from explorer.records.events import TraceBuilder
-from explorer.records.settings import DecodeSettings, decode_settings
+from explorer.records.events import finished
+from explorer.records.settings import decode_settings
 
 if TYPE_CHECKING:
     from explorer.measuring.lab_protocol import LabProtocol
@@ -105,11 +105,14 @@ def audit(
     for number, record in enumerate(prompts):
         if progress:
             progress(f"prompt {number + 1} of {len(prompts)}", number / len(prompts))
-        ids, expected = greedy_text(lab, record["prompt"], plain, cancel)
-        _, got = greedy_text(lab, record["prompt"], fast, cancel)
-        if cancel is not None and cancel.is_set():
+        slow_trace, fast_trace = (
+            finished(lab.decode(record["prompt"], settings, cancel=cancel), cancel)
+            for settings in (plain, fast)
+        )
+        if slow_trace is None or fast_trace is None:
             break
-        runs.append((record, ids, expected, got))
+        ids, expected = slow_trace.header.prompt_ids, slow_trace.new_token_ids
+        runs.append((record, ids, expected, fast_trace.new_token_ids))
     texts = [(ids, expected[:NOISE_TOKENS]) for _, ids, expected, _ in runs[:NOISE_TEXTS]]
     noise = measure_noise(model, texts, WIDTHS)
     details = [
@@ -117,17 +120,6 @@ def audit(
         for number, (record, ids, expected, got) in enumerate(runs)
     ]
     return _report(model, method, noise, details)
-
-
-def greedy_text(
-    lab: LabProtocol, prompt: str, settings: DecodeSettings, cancel: threading.Event | None
-) -> tuple[list[int], list[int]]:
-    """(prompt ids, new ids) of one run."""
-    builder = TraceBuilder()
-    for event in lab.decode(prompt, settings, cancel=cancel):
-        builder.add(event)
-    trace = builder.trace()
-    return trace.header.prompt_ids, trace.new_token_ids or [t.token_id for t in trace.plain]
 
 
 def explain(

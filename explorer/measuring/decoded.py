@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from explorer.analysis.joint_counts import RankedText, ranked_text
 from explorer.records.errors import ExplorerError
-from explorer.records.events import TraceBuilder
+from explorer.records.events import finished
 from explorer.records.schema import Step
 from explorer.records.settings import DecodeSettings
 
@@ -46,12 +46,9 @@ def decode_texts(
     texts, steps = [], []
     for number, record in enumerate(prompts):
         tell(f"prompt {number + 1} of {len(prompts)}", 0.7 * number / len(prompts))
-        builder = TraceBuilder()
-        for event in lab.decode(record["prompt"], settings, cancel=cancel):
-            builder.add(event)
-        if cancel is not None and cancel.is_set():
+        trace = finished(lab.decode(record["prompt"], settings, cancel=cancel), cancel)
+        if trace is None:
             break
-        trace = builder.trace()
         texts.append(ranked_text(trace))
         steps.extend(step for step in trace.steps if step.base_top)
     if not steps or not any(len(text.rows) for text in texts):

@@ -24,7 +24,7 @@ from scipy.stats import t as student_t
 
 from explorer.measuring.calibration import Progress
 from explorer.records.errors import ExplorerError
-from explorer.records.events import TraceBuilder
+from explorer.records.events import finished
 from explorer.records.schema import Trace
 from explorer.records.settings import DecodeSettings, decode_settings
 
@@ -158,12 +158,10 @@ def _replies(
     found = {}
     for cell, settings in cells.items():
         seeded = settings.model_copy(update={"seed": settings.seed + number})
-        builder = TraceBuilder()
-        for event in lab.decode(prompt, seeded, cancel=cancel):
-            builder.add(event)
-        if cancel is not None and cancel.is_set():
+        trace = finished(lab.decode(prompt, seeded, cancel=cancel), cancel)
+        if trace is None:
             return None
-        found[cell] = _scored(lab.model, builder.trace())
+        found[cell] = _scored(lab.model, trace)
     return found
 
 

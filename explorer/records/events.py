@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 
 from pydantic import Field
@@ -109,3 +110,11 @@ def collect(events: Iterable[Event]) -> Trace:
     for event in events:
         builder.add(event)
     return builder.trace()
+
+
+def finished(events: Iterable[Event], cancel: threading.Event | None) -> Trace | None:
+    """The trace of a run that `cancel` may have ended; None where it did."""
+    builder = TraceBuilder()
+    for event in events:
+        builder.add(event)
+    return None if cancel is not None and cancel.is_set() else builder.trace()

@@ -1,5 +1,7 @@
 """The audit tells ties from bugs: exact models, noisy ones, and planted bugs."""
 
+import threading
+
 import pytest
 import torch
 
@@ -7,8 +9,8 @@ from explorer.analysis.races import first_difference
 from explorer.measuring.audit import audit, explain
 from explorer.measuring.noise import measure_noise
 from explorer.models.base import LanguageModel
-from explorer.records.events import PlainRecorded, RunStarted, StepRecorded
-from explorer.records.schema import PlainToken, TreeShape
+from explorer.records.events import RunStarted, StepRecorded
+from explorer.records.schema import TreeShape
 from explorer.records.settings import DecodeSettings
 from tests.tiny_lab import tiny_model
 
@@ -131,7 +133,7 @@ def test_a_text_that_stops_early_is_a_bug(model, text):
 
 
 class FakeLab:
-    """Writes prepared texts: plain's as plain tokens, the other method's as steps."""
+    """Writes prepared texts."""
 
     def __init__(self, model, texts, make_trace, step):
         self.model, self.texts = model, texts
@@ -142,14 +144,10 @@ class FakeLab:
         self.asked.append((settings.method, settings.temperature, settings.max_new_tokens))
         header = self.make_trace(PROMPT, []).header
         yield RunStarted(header=header, pieces={})
-        plain, fast = self.texts[prompt]
-        if settings.method == "plain":
-            for token in plain:
-                yield PlainRecorded(token=PlainToken(token_id=token, prob=1, milliseconds=1))
-        else:
-            root = TreeShape(name="root", paths=[])
-            yield StepRecorded(step=self.step(emitted=fast[:2]), trees=[root])
-            yield StepRecorded(step=self.step(index=1, emitted=fast[2:]))
+        text = self.texts[prompt][settings.method != "plain"]
+        root = TreeShape(name="root", paths=[])
+        yield StepRecorded(step=self.step(emitted=text[:2]), trees=[root])
+        yield StepRecorded(step=self.step(index=1, emitted=text[2:]))
 
 
 def test_the_report_adds_up(model, text, make_trace, step):
@@ -168,3 +166,16 @@ def test_the_report_adds_up(model, text, make_trace, step):
     assert lab.asked[:2] == [("plain", 0, 8), ("medusa", 0, 8)]
     assert len(progress) == 3
     assert report.model_dump_json()
+
+
+def test_a_cancelled_audit_reports_what_it_finished(model, text, make_trace, step):
+    cancel = threading.Event()
+    lab = FakeLab(model, {"a": (text, text), "b": (text, text)}, make_trace, step)
+
+    def stop(told, share):
+        if share > 0:
+            cancel.set()
+
+    prompts = [{"prompt": "a"}, {"prompt": "b"}]
+    report = audit(lab, prompts, 8, progress=stop, cancel=cancel)
+    assert (report.prompts, report.identical) == (1, 1)
