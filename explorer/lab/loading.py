@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 from explorer.heads.checkpoints import load_heads
@@ -17,10 +16,9 @@ from explorer.models.draft import load_draft
 from explorer.models.early_exit import require_same_tokenizer
 from explorer.models.loader import load_model
 from explorer.records.errors import ExplorerError
+from explorer.records.progress import Progress, quiet
 from explorer.weights.folders import CONFIG
 from explorer.weights.presets import NO_HEADS, model_options
-
-Progress = Callable[[str, float | None], None]
 
 
 def load(
@@ -40,7 +38,7 @@ def load(
     with the heads. `draft` is what the method draft-model drafts with: a folder of 'train draft',
     or any model with the same tokenizer. Raises ExplorerError, one clear sentence with the remedy.
     """
-    tell = progress or (lambda text, fraction: None)
+    tell = progress or quiet
     options = model_options(
         preset=preset, model=model, heads=heads, backend=backend, device=device, adapter=adapter
     )

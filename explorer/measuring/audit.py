@@ -8,7 +8,7 @@ backend, and otherwise a divergence, which is a bug.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import torch
@@ -18,6 +18,7 @@ from pydantic import ConfigDict
 from explorer.analysis.races import first_difference
 from explorer.measuring.noise import WIDTHS, Noise, measure_noise, read_prompt
 from explorer.records.events import finished
+from explorer.records.progress import Progress
 from explorer.records.settings import decode_settings
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 NOISE_TEXTS = 3  # texts that the noise is measured on
 NOISE_TOKENS = 64
-Progress = Callable[[str, float], None]
 
 
 class PromptAudit(Schema):

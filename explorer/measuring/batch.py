@@ -34,8 +34,9 @@ from explorer.decoding.tree import RankPath, Tree
 from explorer.measuring.batch_pass import BatchPasses
 from explorer.measuring.calibration import require_heads, time_heads
 from explorer.measuring.cost_curve import InterleavedTimes
-from explorer.measuring.decoded import Decoded, Progress, decode_texts
+from explorer.measuring.decoded import Decoded, decode_texts
 from explorer.records.errors import ExplorerError
+from explorer.records.progress import Progress, quiet
 from explorer.records.schema import TOP_HEADS
 from explorer.records.settings import decode_settings
 
@@ -127,7 +128,7 @@ def measure_batches(
     replies that are too short, and where it was cancelled before the first round.
     """
     heads = require_heads(lab, method)
-    tell = progress or (lambda text, share: None)
+    tell = progress or quiet
     if decoded is None:
         settings = decode_settings(method=method, max_new_tokens=max_new_tokens)
         decoded = decode_texts(lab, prompts, settings, tell, cancel)

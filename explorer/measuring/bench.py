@@ -8,7 +8,7 @@ multiply, and no prompt weighs more because its reply is longer.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from explorer.analysis.races import Race
@@ -22,6 +22,7 @@ from explorer.measuring.memory import extra_memory
 from explorer.measuring.overhead import Overhead, measure_overhead, wide_tree
 from explorer.measuring.reference import measure_reference
 from explorer.records.errors import ExplorerError
+from explorer.records.progress import Progress, quiet
 from explorer.records.settings import DecodeSettings, decode_settings
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ SIDE_PROMPTS = 6  # prompts that overhead, plain's step shares and the reference
 SIDE_TOKENS = 64
 CONTEXT = 128
 RACES = 0.8  # of the progress; the rest is what is measured aside
-Progress = Callable[[str, float | None], None]
 
 
 def bench(
@@ -56,7 +56,7 @@ def bench(
     """
     if not prompts:
         raise ExplorerError("A benchmark needs at least one prompt.")
-    tell = progress or (lambda text, share: None)
+    tell = progress or quiet
     racing = [method for method in dict.fromkeys(methods) if method != PLAIN]
     chosen = settings_of(racing, tree=tree, max_new_tokens=max_new_tokens, **parameters)
     races = _races(lab, prompts, chosen, tell, cancel)

@@ -30,8 +30,9 @@ from explorer.analysis.tree_search import greedy_order, product_success
 from explorer.heads.hydra import HydraHeads
 from explorer.measuring.calibration_file import key_of, load_calibration, save_calibration
 from explorer.measuring.cost_curve import WIDTHS, measure_cost_curve
-from explorer.measuring.decoded import Decoded, Progress, decode_texts
+from explorer.measuring.decoded import Decoded, decode_texts
 from explorer.records.errors import ExplorerError
+from explorer.records.progress import Progress, quiet
 from explorer.records.schema import TOP_HEADS
 from explorer.records.settings import decode_settings
 
@@ -69,7 +70,7 @@ def calibrate(
     `save` is False. Raises ExplorerError without heads or usable prompts.
     """
     model, heads = lab.model, require_heads(lab, method)
-    tell = progress or (lambda text, share: None)
+    tell = progress or quiet
     if decoded is None:
         settings = decode_settings(method=method, max_new_tokens=max_new_tokens)
         decoded = decode_texts(lab, prompts, settings, tell)

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import statistics
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from explorer.analysis.joint_counts import RankedText, ranked_text
 from explorer.records.errors import ExplorerError
 from explorer.records.events import finished
+from explorer.records.progress import Progress
 from explorer.records.schema import Step
 from explorer.records.settings import DecodeSettings
 
 if TYPE_CHECKING:
     from explorer.measuring.lab_protocol import LabProtocol
-
-Progress = Callable[[str, float | None], None]
 
 
 @dataclass(frozen=True)

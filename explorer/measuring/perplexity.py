@@ -22,9 +22,9 @@ from pydantic import BaseModel as Schema
 from pydantic import ConfigDict, Field
 from scipy.stats import t as student_t
 
-from explorer.measuring.calibration import Progress
 from explorer.records.errors import ExplorerError
 from explorer.records.events import finished
+from explorer.records.progress import Progress
 from explorer.records.schema import Trace
 from explorer.records.settings import DecodeSettings, decode_settings
 

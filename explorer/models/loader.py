@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import torch
@@ -25,12 +25,12 @@ from explorer.models.backends import DTYPES, choose_backend, choose_device, quan
 from explorer.models.base import LanguageModel
 from explorer.models.gguf_network import can_fill, fill
 from explorer.records.errors import ExplorerError
+from explorer.records.progress import Progress, quiet
 from explorer.weights.gguf_cache import described
 from explorer.weights.gguf_file import GGUFFile
 from explorer.weights.presets import ModelOptions
 from explorer.weights.sources import Weights, find_weights
 
-Progress = Callable[[str, float | None], None]
 DEFAULT_CONTEXT = 2048
 
 
@@ -40,7 +40,7 @@ def load_model(options: ModelOptions, progress: Progress | None = None) -> Langu
     Raises ExplorerError with the remedy: missing or broken weights, offline, out of memory, an
     architecture or a backend that is not supported.
     """
-    tell = progress or (lambda text, fraction: None)
+    tell = progress or quiet
     tell("Finding the weights", None)
     weights = find_weights(options, progress)
     device = choose_device(options.device)

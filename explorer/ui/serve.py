@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, get_args
 import gradio as gr
 from starlette.middleware import Middleware
 
+from explorer.records.progress import Progress
 from explorer.records.settings import Backend, Device
 from explorer.ui.api import connect_api
 from explorer.ui.compare_handlers import connect_compare
@@ -20,7 +21,7 @@ from explorer.ui.limits import PRIVATE, PUBLIC, Limits
 from explorer.ui.no_files import NoFiles
 from explorer.ui.step_explorer import routes
 from explorer.ui.theme import STYLE_SHEETS, theme
-from explorer.ui.worker import ModelWorker, Progress, RecordedOnlyError
+from explorer.ui.worker import ModelWorker, RecordedOnlyError
 
 if TYPE_CHECKING:
     from explorer.lab.lab import Lab

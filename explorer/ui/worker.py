@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 from explorer.records.continuation import Continuation
 from explorer.records.errors import ExplorerError
 from explorer.records.events import Event
+from explorer.records.progress import Progress
 from explorer.records.settings import DecodeSettings
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Progress = Callable[[str, float | None], None]
 
 
 class RecordedOnlyError(ExplorerError):

@@ -13,18 +13,16 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from explorer.records.errors import ExplorerError
+from explorer.records.progress import Progress, quiet
 from explorer.weights import hub, wheel
 from explorer.weights.presets import DEFAULT, ModelOptions, Preset
-
-Progress = Callable[[str, float | None], None]
-"""Called with what is being done and how much of it is done: 0…1, or None where unknown."""
 
 CACHE_VARIABLE = "MEDUSA_EXPLORER_CACHE"
 GGUF_MAGIC = b"GGUF"
@@ -80,7 +78,7 @@ def default_gguf(progress: Progress | None = None) -> Path:
 
 def checked_gguf(preset: Preset, progress: Progress | None = None) -> Path:
     """The GGUF file of `preset`, right to the last byte. Raises ExplorerError."""
-    tell = progress or (lambda text, fraction: None)
+    tell = progress or quiet
     target = cache_folder() / preset.gguf_file
     tell("Checking the model file", None)
     failures: list[str] = []
