@@ -14,8 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-RankPath = tuple[int, ...]
-
 
 def expected_tokens(alpha: float, k: int) -> float:
     """E(α, K): expected tokens per step of a chain of K drafts, the base model's own included.

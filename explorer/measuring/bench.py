@@ -16,12 +16,13 @@ from explorer.analysis.shares import shares
 from explorer.decoding.loop import StepResult
 from explorer.measuring.assisted_reference import measure_assisted
 from explorer.measuring.bench_races import Races, race_turns, report_of, settings_of
-from explorer.measuring.bench_report import PLAIN, BenchReport
+from explorer.measuring.bench_report import BenchReport
 from explorer.measuring.cost_curve import WIDTHS, measure_cost_curve
 from explorer.measuring.memory import extra_memory
 from explorer.measuring.overhead import Overhead, measure_overhead, wide_tree
 from explorer.measuring.reference import measure_reference
 from explorer.records.errors import ExplorerError
+from explorer.records.methods import PLAIN
 from explorer.records.progress import Progress, quiet
 from explorer.records.settings import DecodeSettings, decode_settings
 

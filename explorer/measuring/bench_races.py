@@ -16,10 +16,11 @@ from explorer.analysis.races import (
     method_figures,
 )
 from explorer.analysis.shares import Shares, shares
-from explorer.measuring.bench_report import PLAIN, BenchReport, verdict_sentence
+from explorer.measuring.bench_report import BenchReport, verdict_sentence
 from explorer.measuring.memory import ExtraMemory
 from explorer.measuring.method_details import method_details
 from explorer.records.events import PlainRecorded, TraceBuilder
+from explorer.records.methods import PLAIN
 from explorer.records.settings import DecodeSettings, decode_settings
 
 if TYPE_CHECKING:

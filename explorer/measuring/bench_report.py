@@ -11,8 +11,7 @@ from explorer.measuring.assisted_reference import AssistedReference
 from explorer.measuring.method_details import MethodDetails
 from explorer.measuring.overhead import Overhead
 from explorer.measuring.reference import Reference
-
-PLAIN = "plain"
+from explorer.records.methods import PLAIN
 
 
 class BenchReport(Schema):

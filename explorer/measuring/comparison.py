@@ -16,12 +16,13 @@ from explorer.analysis.shares import Shares, shares
 from explorer.measuring.audit import NOISE_TEXTS, NOISE_TOKENS, explain
 from explorer.measuring.bench import curve_context, plain_laps
 from explorer.measuring.bench_races import Races, race_turns, report_of, settings_of
-from explorer.measuring.bench_report import PLAIN, BenchReport
+from explorer.measuring.bench_report import BenchReport
 from explorer.measuring.cost_curve import WIDTHS, measure_cost_curve
 from explorer.measuring.memory import ExtraMemory, extra_memory
 from explorer.measuring.noise import WIDTHS as NOISE_WIDTHS
 from explorer.measuring.noise import Noise, measure_noise
 from explorer.records.errors import ExplorerError
+from explorer.records.methods import PLAIN
 from explorer.records.settings import DecodeSettings
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from explorer.records.attention import MOST_HEADS, AttentionHead
 from explorer.records.record import Entries, Record, Table, TokenId
 
 FORMAT_VERSION = 1
-MAX_NODES = 513  # 512 nodes and the root
+MAX_ROWS = 513  # 512 nodes and the root
 MAX_STEPS = 16_384
 MAX_HEADS = 16
 TOP_HEADS = 16  # predictions of a head kept at every position
@@ -42,7 +42,7 @@ class TreeShape(Record):
     """
 
     name: str
-    paths: Entries[Annotated[Entries[Rank], Field(min_length=1)]] = Field(max_length=MAX_NODES - 1)
+    paths: Entries[Annotated[Entries[Rank], Field(min_length=1)]] = Field(max_length=MAX_ROWS - 1)
 
     @model_validator(mode="after")
     def _prefix_closed(self) -> TreeShape:
@@ -112,9 +112,9 @@ class LookaheadState(Record):
     went into the pool.
     """
 
-    window: Entries[Entries[TokenId]] = Field(max_length=MAX_NODES, description="[levels][W]")
+    window: Entries[Entries[TokenId]] = Field(max_length=MAX_ROWS, description="[levels][W]")
     guesses: Entries[Entries[TokenId]] = Field(
-        max_length=MAX_NODES, description="what the pool holds behind the root, newest first"
+        max_length=MAX_ROWS, description="what the pool holds behind the root, newest first"
     )
     pool_size: int = Field(ge=0, description="n-grams in the whole pool")
 
@@ -129,7 +129,7 @@ class Step(Record):
     index: int = Field(ge=0)
     context_length: int = Field(ge=0, description="tokens in the KV cache before the verify pass")
     tree: int = Field(ge=0, description="index into Trace.trees")
-    token_ids: Entries[TokenId] = Field(min_length=1, max_length=MAX_NODES)
+    token_ids: Entries[TokenId] = Field(min_length=1, max_length=MAX_ROWS)
     draft_probs: Entries[Probability] = Field(description="by the drafter, given the path; root: 1")
     joint_probs: Entries[Probability] = Field(description="product of draft_probs along the path")
     base_probs: Entries[Probability] = Field(
@@ -161,7 +161,7 @@ class Step(Record):
     timings: Timings
     draft_top: Entries[TopTokens] | None = Field(
         None,
-        max_length=MAX_NODES,
+        max_length=MAX_ROWS,
         description="where the heads see their path: what they offered below each row, best first",
     )
     price: float | None = Field(

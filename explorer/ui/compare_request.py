@@ -10,14 +10,13 @@ from pydantic import BaseModel as Schema
 from pydantic import ConfigDict, Field, ValidationError
 
 from explorer.records.errors import ExplorerError
-from explorer.records.methods import METHODS
+from explorer.records.methods import METHODS, PLAIN
 from explorer.records.prompts import BUILT_IN, parse_prompts, read_prompts
 from explorer.records.settings import MAX_TREE_CHARACTERS, decode_settings
 from explorer.ui.limits import Limits
 
 MAX_FILE_CHARACTERS = 1_000_000
 MOST_TEXTS = 1_000
-PLAIN = "plain"
 
 
 class _Asked(Schema):
