@@ -17,6 +17,7 @@ import torch
 
 from explorer.decoding.sampling import Draws, SamplingSettings, coin, distribution, without
 from explorer.decoding.tree import Tree
+from explorer.records.settings import DecodeSettings
 
 NOT_ASKED = -1
 Proposals = Sequence[torch.Tensor | None]
@@ -234,8 +235,8 @@ class Typical:
         return Verdict(path, bonus, choices, [0.0] + [threshold[p] for p in tree.parents[1:]])
 
 
-def acceptance_rule(settings, positions: int) -> AcceptanceRule:
-    """The rule that the settings (explorer.records.settings.DecodeSettings) ask for.
+def acceptance_rule(settings: DecodeSettings, positions: int) -> AcceptanceRule:
+    """The rule that the settings ask for.
 
     `positions` bounds the absolute positions that may be drawn for: the context length.
     """

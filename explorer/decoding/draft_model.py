@@ -9,15 +9,13 @@ follows (acceptance.Sample). At temperature 0 all mass is on the argmax, and thi
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import torch
 import torch.nn.functional as F
 
 from explorer.decoding.cache import KVCache
 from explorer.decoding.kit import Kit
 from explorer.decoding.loop import Context, Draft, Drafter, Stopwatch, bare_root, prefill
-from explorer.decoding.sampling import Draws, SamplingSettings, distribution, drafting
+from explorer.decoding.sampling import Draws, distribution, drafting
 from explorer.decoding.tree import chain
 from explorer.models.base import LanguageModel
 from explorer.models.early_exit import require_same_tokenizer
@@ -33,12 +31,6 @@ def make_drafter(kit: Kit, settings: DecodeSettings) -> Drafter:
     return DraftModelDrafter(draft, settings, kit.model.vocab_size, kit.model.context_length)
 
 
-class DraftSettings(SamplingSettings, Protocol):
-    """What the drafter needs of the settings: `draft_tokens` is K."""
-
-    draft_tokens: int
-
-
 class DraftModelDrafter:
     """Drafts with `model`, whose KV cache follows the text.
 
@@ -46,7 +38,7 @@ class DraftModelDrafter:
     """
 
     def __init__(
-        self, model: LanguageModel, settings: DraftSettings, vocab_size: int, positions: int
+        self, model: LanguageModel, settings: DecodeSettings, vocab_size: int, positions: int
     ) -> None:
         self.model = model
         self.cache = KVCache.of(model)

@@ -30,12 +30,13 @@ from explorer.records.schema import (
     TopTokens,
     TreeShape,
 )
+from explorer.records.settings import DecodeSettings
 
 
 class Recorder:
-    """Writes one run down. `settings` as in explorer.records.settings.DecodeSettings."""
+    """Writes one run down."""
 
-    def __init__(self, pieces: Pieces, heads: MedusaHeads | None, settings) -> None:
+    def __init__(self, pieces: Pieces, heads: MedusaHeads | None, settings: DecodeSettings) -> None:
         self._pieces = pieces
         self._positions = Positions(heads)
         self._num_heads = heads.config.num_heads if heads else 0
