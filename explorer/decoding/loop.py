@@ -16,7 +16,7 @@ import torch.nn.functional as F
 
 from explorer.decoding.acceptance import AcceptanceRule, Proposals, Verdict
 from explorer.decoding.cache import KVCache
-from explorer.decoding.tree import ROOT_ONLY, Tree
+from explorer.decoding.tree import ROOT_ONLY, Tree, causal_mask
 from explorer.models.base import LanguageModel
 from explorer.records.schema import LookaheadState
 
@@ -146,8 +146,7 @@ def prefill(model: LanguageModel, prompt: list[int], cache: KVCache) -> torch.Te
     """Read the prompt into the cache in causal passes; hidden [1, H] of its last token."""
     for part in torch.tensor(prompt).split(PREFILL_CHUNK):
         n = part.numel()
-        causal = torch.ones(n, n, dtype=torch.bool).tril()
-        hidden = model.forward(part, torch.arange(n), causal, cache)
+        hidden = model.forward(part, torch.arange(n), causal_mask(n), cache)
         cache.commit(range(n))
     return hidden[-1:]
 

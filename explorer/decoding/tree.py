@@ -20,6 +20,23 @@ MAX_NODES = 512
 RankPath = tuple[int, ...]
 
 
+def rows_of(parents: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Depths [n] int64 and mask [n, n] bool of a tree: a row sees its ancestors and itself.
+
+    parents [n]: row of the parent of each row, parents first; −1 for the root.
+    """
+    depths, mask = [0] * len(parents), torch.eye(len(parents), dtype=torch.bool)
+    for row, parent in enumerate(parents[1:], start=1):
+        depths[row] = depths[parent] + 1
+        mask[row] |= mask[parent]
+    return torch.tensor(depths), mask
+
+
+def causal_mask(n: int) -> torch.Tensor:
+    """The mask [n, n] bool of a text: a row sees those before it and itself."""
+    return torch.ones(n, n, dtype=torch.bool).tril()
+
+
 @dataclass(frozen=True)
 class Tree:
     """A tree of n rows: the root and `len(paths)` nodes.
@@ -43,15 +60,14 @@ class Tree:
         paths = tuple(sorted(self.paths, key=lambda path: (len(path), path)))
         row = {(): 0} | {path: i for i, path in enumerate(paths, start=1)}
         parents = [-1] + [row[path[:-1]] for path in paths]
-        mask = torch.eye(len(row), dtype=torch.bool)
+        depths, mask = rows_of(parents)
         children: list[list[int]] = [[] for _ in row]
         for i, parent in enumerate(parents[1:], start=1):
-            mask[i] |= mask[parent]
             children[parent].append(i)
         put = object.__setattr__  # the dataclass is frozen for its users, not for its maker
         put(self, "paths", paths)
         put(self, "parents", torch.tensor(parents))
-        put(self, "depths", torch.tensor([0, *map(len, paths)]))
+        put(self, "depths", depths)
         put(self, "ranks", torch.tensor([0, *(path[-1] for path in paths)]))
         put(self, "mask", mask)
         put(self, "children", tuple(map(tuple, children)))

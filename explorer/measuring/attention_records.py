@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from explorer.measuring.attention_weights import attention_weights, rows_of
+from explorer.decoding.tree import rows_of
+from explorer.measuring.attention_weights import attention_weights
 from explorer.models.base import LanguageModel
 from explorer.records.attention import (
     MOST_CHARACTERS,

@@ -18,6 +18,7 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from explorer.decoding.cache import KVCache
 from explorer.decoding.loop import PREFILL_CHUNK
+from explorer.decoding.tree import causal_mask, rows_of
 from explorer.models.base import LanguageModel
 from explorer.records.errors import ExplorerError
 
@@ -47,8 +48,7 @@ def attention_weights(
     with _stopping_at(model, layer, found):
         for part in torch.tensor(prefix).split(PREFILL_CHUNK):
             n = part.numel()
-            causal = torch.ones(n, n, dtype=torch.bool).tril()
-            _pass(model, part, torch.arange(n), causal, cache)
+            _pass(model, part, torch.arange(n), causal_mask(n), cache)
             cache.commit(range(n))
             found.clear()
         _pass(model, torch.tensor(token_ids), depths, visible, cache)
@@ -57,15 +57,6 @@ def attention_weights(
             f"The attention of {model.name} cannot be looked into: choose another model."
         )
     return found[0][:, :, : len(prefix) + len(token_ids)].cpu()
-
-
-def rows_of(parents: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """Depths [n] int64 and mask [n, n] bool of a tree: a row sees its ancestors and itself."""
-    depths, visible = torch.zeros(len(parents), dtype=torch.int64), torch.eye(len(parents)).bool()
-    for row, parent in enumerate(parents[1:], start=1):
-        depths[row] = depths[parent] + 1
-        visible[row] |= visible[parent]
-    return depths, visible
 
 
 def _require_known(

@@ -17,6 +17,7 @@ import torch
 from explorer.analysis.cost_curve import CostCurve
 from explorer.decoding.cache import KVCache
 from explorer.decoding.loop import prefill
+from explorer.decoding.tree import rows_of
 
 if TYPE_CHECKING:
     from explorer.models.base import LanguageModel
@@ -97,13 +98,7 @@ def filled_cache(model: LanguageModel, length: int) -> KVCache:
 
 def tree_rows(n: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Depths [n] and mask [n, n] of a tree of n rows in which every node has three children."""
-    depths = torch.zeros(n, dtype=torch.long)
-    visible = torch.eye(n, dtype=torch.bool)
-    for row in range(1, n):
-        parent = (row - 1) // BRANCHING
-        depths[row] = depths[parent] + 1
-        visible[row] |= visible[parent]
-    return depths, visible
+    return rows_of([-1, *((row - 1) // BRANCHING for row in range(1, n))])
 
 
 def _time_pass(

@@ -16,6 +16,7 @@ import torch
 
 from explorer.decoding.cache import KVCache
 from explorer.decoding.loop import prefill
+from explorer.decoding.tree import causal_mask, rows_of
 
 if TYPE_CHECKING:
     from explorer.models.base import LanguageModel
@@ -101,8 +102,7 @@ def _outputs(
 
 def _causal_pass(part: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, list[int]]:
     n = len(part)
-    visible = torch.ones(n, n, dtype=torch.bool).tril()
-    return part, torch.arange(n), visible, list(range(n))
+    return part, torch.arange(n), causal_mask(n), list(range(n))
 
 
 def _tree_pass(part: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, list[int]]:
@@ -113,11 +113,8 @@ def _tree_pass(part: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Te
     rows = torch.empty(n, dtype=torch.long)
     rows[path] = part
     rows[1::2] = part[:-1]  # a token that is no stranger to the text
-    depths = (torch.arange(n) + 1) // 2
-    visible = torch.eye(n, dtype=torch.bool)
-    for row in range(1, n):
-        # Depth d has the rows 2d − 1 (wrong) and 2d (text); both hang below row 2d − 2.
-        visible[row] |= visible[2 * int(depths[row]) - 2]
+    # Depth d has the rows 2d − 1 (wrong) and 2d (text); both hang below row 2d − 2.
+    depths, visible = rows_of([-1, *(2 * ((row + 1) // 2) - 2 for row in range(1, n))])
     return rows, depths, visible, path
 
 

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from explorer.decoding.cache import KVCache
+from explorer.decoding.tree import causal_mask
 from explorer.models.base import LanguageModel
 from explorer.records.errors import ExplorerError
 
@@ -72,7 +73,6 @@ def _in_passes(model: LanguageModel, tokens: torch.Tensor, widths: list[int]) ->
     parts = []
     for part in tokens.split(widths):
         n = part.numel()
-        visible = torch.ones(n, n, dtype=torch.bool).tril()
-        parts.append(model.forward(part, torch.arange(n), visible, cache))
+        parts.append(model.forward(part, torch.arange(n), causal_mask(n), cache))
         cache.commit(range(n))
     return torch.cat(parts)
