@@ -49,7 +49,7 @@ class Recorder:
         self._softmax: torch.Tensor | None = None
 
     def start(self, prefilled: Prefilled, header: dict) -> RunStarted:
-        """The run's header: `header` holds the fields that only the engine knows."""
+        """The run's header: `header` holds the fields that only the lab knows."""
         self.remember_root(prefilled.logits, prefilled.root)
         position = self._positions.start(header["prompt_ids"], prefilled.hidden, self._last_choice)
         record = Header(

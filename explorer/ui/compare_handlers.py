@@ -31,7 +31,7 @@ NEEDS_MODEL = (
 
 
 class CompareHandlers:
-    """The page and its handlers, over one engine and its limits. Built inside a gr.Blocks."""
+    """The page and its handlers, over one worker and its limits. Built inside a gr.Blocks."""
 
     def __init__(self, worker: ModelWorker, limits: Limits) -> None:
         self.worker, self.limits = worker, limits

@@ -27,7 +27,7 @@ QUIET = {"show_progress": "hidden", "concurrency_limit": 16, "api_visibility": "
 
 
 class Handlers:
-    """The page and its handlers, over one engine and its limits. Built inside a gr.Blocks."""
+    """The page and its handlers, over one worker and its limits. Built inside a gr.Blocks."""
 
     def __init__(self, worker: ModelWorker, limits: Limits) -> None:
         self.worker, self.limits = worker, limits
