@@ -16,12 +16,11 @@ from typing import Annotated
 from pydantic import Field, field_validator, model_validator
 
 from explorer.records.errors import ExplorerError
-from explorer.records.record import Entries, Record, TokenId
+from explorer.records.record import MAX_ROWS, Entries, Record, TokenId
 
 ONE = 65_535  # the 16-bit number that stands for a weight of 1
 MOST_VALUES = 21_000  # weights of one record: 56 KB as base64
 MOST_SLOTS = 128
-MOST_ROWS = 513
 MOST_HEADS = 4096  # that are carried by one trace
 MOST_CHARACTERS = 4 * -(-2 * MOST_VALUES // 3)
 
@@ -101,8 +100,8 @@ class AttentionQuestion(Record):
     backend: str = Field(max_length=50)
     step: int = Field(ge=0)
     prefix: Entries[TokenId] = Field(min_length=1)
-    token_ids: Entries[TokenId] = Field(min_length=1, max_length=MOST_ROWS)
-    parents: Entries[int] = Field(min_length=1, max_length=MOST_ROWS)
+    token_ids: Entries[TokenId] = Field(min_length=1, max_length=MAX_ROWS)
+    parents: Entries[int] = Field(min_length=1, max_length=MAX_ROWS)
     layer: Number | None = None
     head: Number | None = None
 

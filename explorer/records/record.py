@@ -18,6 +18,8 @@ def _one_by_one(table: Any, check: ValidatorFunctionWrapHandler) -> Any:
     return checked
 
 
+MAX_ROWS = 513  # of a pass: 512 nodes and the root
+
 # A hostile file may hold millions of wrong entries, and the first one is enough.
 Entries = Annotated[list[T], Field(fail_fast=True)]
 Table = Annotated[dict[K, T], WrapValidator(_one_by_one)]

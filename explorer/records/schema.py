@@ -12,10 +12,9 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from explorer.records.attention import MOST_HEADS, AttentionHead
-from explorer.records.record import Entries, Record, Table, TokenId
+from explorer.records.record import MAX_ROWS, Entries, Record, Table, TokenId
 
 FORMAT_VERSION = 1
-MAX_ROWS = 513  # 512 nodes and the root
 MAX_STEPS = 16_384
 MAX_HEADS = 16
 TOP_HEADS = 16  # predictions of a head kept at every position
