@@ -23,6 +23,8 @@ from explorer.weights.presets import PRESETS, model_options
 if TYPE_CHECKING:
     from explorer.lab.lab import Lab
 
+DEFAULTS = DecodeSettings()
+
 
 def add_model_options(parser: argparse.ArgumentParser) -> None:
     """The options that every command takes."""
@@ -90,8 +92,7 @@ def add_decode_options(parser: argparse.ArgumentParser) -> None:
         metavar="RULE",
         help="auto (default), greedy, sample (lossless) or typical (lossy)",
     )
-    group.add_argument("--epsilon", type=float, metavar="E", help="typical acceptance (0.09)")
-    group.add_argument("--delta", type=float, metavar="D", help="typical acceptance (0.3)")
+    add_typical_options(group)
     group.add_argument("--system", dest="system_prompt", metavar="TEXT", help="system prompt")
     group.add_argument(
         "--raw",
@@ -104,10 +105,22 @@ def add_decode_options(parser: argparse.ArgumentParser) -> None:
     add_method_parameters(parser)
 
 
+def add_typical_options(group: argparse._ActionsContainer) -> None:
+    """The two numbers of typical acceptance."""
+    group.add_argument(
+        "--epsilon", type=float, metavar="E", help=f"typical acceptance ({DEFAULTS.epsilon})"
+    )
+    group.add_argument(
+        "--delta", type=float, metavar="D", help=f"typical acceptance ({DEFAULTS.delta})"
+    )
+
+
 def add_length_options(parser: argparse.ArgumentParser) -> None:
     """How much to decode, and with which tree."""
     group = parser.add_argument_group("length and tree")
-    group.add_argument("--max-new-tokens", type=int, metavar="N", help="default 128")
+    group.add_argument(
+        "--max-new-tokens", type=int, metavar="N", help=f"default {DEFAULTS.max_new_tokens}"
+    )
     group.add_argument(
         "--tree",
         metavar="NAME_OR_JSON",

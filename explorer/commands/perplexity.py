@@ -6,7 +6,12 @@ import argparse
 from typing import Any
 
 from explorer.commands.console import Console, number, table
-from explorer.commands.options import add_length_options, load_lab, settings_from
+from explorer.commands.options import (
+    add_length_options,
+    add_typical_options,
+    load_lab,
+    settings_from,
+)
 from explorer.commands.prompts import add_prompts_options
 from explorer.records.errors import ExplorerError
 from explorer.records.prompts import read_prompts
@@ -34,8 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--method", metavar="M", help="the method that writes (default medusa)")
     parser.add_argument("--seed", type=int, metavar="S", help="same seed, same texts (default 0)")
-    parser.add_argument("--epsilon", type=float, metavar="E", help="typical acceptance (0.09)")
-    parser.add_argument("--delta", type=float, metavar="D", help="typical acceptance (0.3)")
+    add_typical_options(parser)
     add_length_options(parser)
 
 

@@ -10,7 +10,7 @@ from explorer.records.methods import METHODS
 from explorer.records.settings import DecodeSettings
 from explorer.ui.limits import Limits
 
-DEFAULT_NEW_TOKENS = 128
+DEFAULTS = DecodeSettings()
 MOST_NEW_TOKENS = 1024  # of the slider
 ACCEPTANCE = [
     ("auto: greedy at temperature 0, sample above", "auto"),
@@ -52,7 +52,7 @@ def settings_inputs(limits: Limits) -> SettingsInputs:
     with gr.Row():
         method = gr.Dropdown(
             list(METHODS),
-            value=DecodeSettings().method,
+            value=DEFAULTS.method,
             label="Method",
             info="Who guesses: heads (medusa, hydra), a small draft model, the model itself "
             "(lookahead), or the text so far (prompt-lookup).",
@@ -60,7 +60,7 @@ def settings_inputs(limits: Limits) -> SettingsInputs:
         )
         tree = gr.Dropdown(
             list(limits.trees),
-            value="auto",
+            value=DEFAULTS.tree,
             label="Candidate tree",
             info="auto: in each step, the nodes whose chance is worth their row on this machine. "
             "fixed: the best tree that stays the same. chain:K is one guess per head; "
@@ -71,14 +71,14 @@ def settings_inputs(limits: Limits) -> SettingsInputs:
         )
         acceptance = gr.Dropdown(
             ACCEPTANCE,
-            value="auto",
+            value=DEFAULTS.acceptance,
             label="Acceptance rule",
             info="Lossless rules give exactly what the base model alone would give.",
         )
         max_new_tokens = gr.Slider(
             1,
             min(limits.new_tokens, MOST_NEW_TOKENS),
-            value=DEFAULT_NEW_TOKENS,
+            value=DEFAULTS.max_new_tokens,
             step=1,
             label="Max new tokens",
             info="Both lanes stop here at the latest.",
@@ -112,26 +112,40 @@ def _sampling_inputs() -> dict[str, gr.components.Component]:
         temperature = gr.Slider(
             0,
             2,
-            value=0,
+            value=DEFAULTS.temperature,
             step=0.05,
             label="Temperature",
             info="0: always the likeliest token.",
             elem_id="mx-temperature",
         )
         top_p = gr.Slider(
-            0.05, 1, value=1, step=0.01, label="Top-p", info="Keep the likeliest tokens up to p."
+            0.05,
+            1,
+            value=DEFAULTS.top_p,
+            step=0.01,
+            label="Top-p",
+            info="Keep the likeliest tokens up to p.",
         )
         top_k = gr.Slider(
-            0, 200, value=0, step=1, label="Top-k", info="Keep the k likeliest tokens; 0: all."
+            0,
+            200,
+            value=DEFAULTS.top_k,
+            step=1,
+            label="Top-k",
+            info="Keep the k likeliest tokens; 0: all.",
         )
         seed = gr.Number(
-            0, precision=0, minimum=0, label="Seed", info="Same seed and settings, same text."
+            DEFAULTS.seed,
+            precision=0,
+            minimum=0,
+            label="Seed",
+            info="Same seed and settings, same text.",
         )
     with gr.Row():
         epsilon = gr.Slider(
             0.01,
             1,
-            value=0.09,
+            value=DEFAULTS.epsilon,
             step=0.01,
             label="ε of typical acceptance",
             info="A token this likely is accepted whatever the entropy.",
@@ -139,7 +153,7 @@ def _sampling_inputs() -> dict[str, gr.components.Component]:
         delta = gr.Slider(
             0.01,
             1,
-            value=0.3,
+            value=DEFAULTS.delta,
             step=0.01,
             label="δ of typical acceptance",
             info="The bar is the smaller of ε and δ·exp(−entropy): unsure model, lower bar.",
