@@ -1,5 +1,12 @@
 """The one exception that reaches people: a sentence that says what went wrong and what to do."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
 
 class ExplorerError(Exception):
     """Bad input or a missing piece. `str(error)` is one clear sentence with the remedy."""
@@ -7,3 +14,12 @@ class ExplorerError(Exception):
     def _render_traceback_(self) -> list[str]:
         """What a notebook shows: the sentence, without a traceback."""
         return [f"ExplorerError: {self}"]
+
+
+def first_fault(error: ValidationError) -> str:
+    """A sentence on the first value that does not fit: its name, why, and what was given."""
+    first = error.errors()[0]
+    if not first["loc"]:  # a check of the whole record, which names the value itself
+        return str(first["ctx"]["error"])
+    name = ".".join(map(str, first["loc"]))
+    return f"{name}: {first['msg']}; you gave {first['input']!r:.60}."

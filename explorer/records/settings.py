@@ -13,7 +13,7 @@ from pydantic import (
     model_validator,
 )
 
-from explorer.records.errors import ExplorerError
+from explorer.records.errors import ExplorerError, first_fault
 from explorer.records.methods import parameters
 
 Backend = Literal["auto", "int4", "nf4", "bf16", "fp32"]
@@ -80,7 +80,7 @@ def decode_settings(**values: object) -> DecodeSettings:
     try:
         settings = DecodeSettings(**values)
     except ValidationError as error:
-        raise ExplorerError(_sentence(error)) from error
+        raise ExplorerError(first_fault(error)) from error
     if 0 < settings.temperature < LEAST_TEMPERATURE:
         raise ExplorerError(
             f"A temperature of {settings.temperature:g} is too low to sample with: use 0 for "
@@ -101,12 +101,3 @@ def decode_settings(**values: object) -> DecodeSettings:
             "leave the rule at auto, or choose top candidates."
         )
     return settings
-
-
-def _sentence(error: ValidationError) -> str:
-    """What is wrong with the first setting that does not fit."""
-    first = error.errors()[0]
-    if not first["loc"]:  # a method's parameter, which says it itself
-        return str(first["ctx"]["error"])
-    name = ".".join(map(str, first["loc"]))
-    return f"{name}: {first['msg']}; you gave {first['input']!r:.60}."

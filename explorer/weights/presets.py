@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from explorer.records.errors import ExplorerError
+from explorer.records.errors import ExplorerError, first_fault
 from explorer.records.paths import ROOT
 from explorer.records.settings import Backend, Device
 
@@ -145,9 +145,7 @@ def model_options(**values: object) -> ModelOptions:
     try:
         options = ModelOptions(**values)
     except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(map(str, first["loc"])) or "option"
-        raise ExplorerError(f"{name}: {first['msg']}; you gave {first['input']!r:.60}.") from error
+        raise ExplorerError(first_fault(error)) from error
     if options.preset not in PRESETS:
         raise ExplorerError(
             f"There is no preset '{options.preset:.60}': choose one of {', '.join(PRESETS)}, "
