@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from explorer.decoding.tree import RankPath
 from explorer.records.schema import Position, Trace
 
+Found = TypeVar("Found")
 MISS = -1  # the true token is not among the predictions that were kept
 
 
@@ -234,6 +236,25 @@ def visited_rows(texts: Iterable[np.ndarray], paths: Iterable[RankPath]) -> list
         starts = np.cumsum([0, *steps[:-1]]) if steps else []
         visited.append(text[np.asarray(starts, dtype=int)])
     return visited
+
+
+def searches(
+    texts: Sequence[np.ndarray],
+    width: int,
+    search: Callable[[JointCounts], Found],
+    paths_of: Callable[[Found], Iterable[RankPath]],
+    repeats: int,
+) -> list[Found]:
+    """What `search` finds in the counts at all positions, and then `repeats` times at some.
+
+    A tree's steps do not start at all positions alike, but behind what the last one accepted. So
+    the search is repeated on the positions that the tree found last would visit.
+    """
+    found = [search(count_paths(texts, width))]
+    for _ in range(repeats):
+        rows = visited_rows(texts, paths_of(found[-1]))
+        found.append(search(count_paths(rows, width)))
+    return found
 
 
 def accepted_depth(row: RankPath, tree: set[RankPath]) -> int:

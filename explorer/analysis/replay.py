@@ -22,12 +22,12 @@ from pydantic import BaseModel as Schema
 from pydantic import ConfigDict, Field
 
 from explorer.analysis.joint_counts import (
+    JointCounts,
     RankedText,
-    count_paths,
     ranked_text,
     replayed_tokens_per_step,
+    searches,
     steps_through,
-    visited_rows,
 )
 from explorer.analysis.tree_search import greedy_order
 from explorer.decoding.dynamic import DynamicTree, likeliest_paths
@@ -37,7 +37,7 @@ from explorer.records.errors import ExplorerError
 from explorer.records.schema import TOP_HEADS, Trace
 
 BEST = "best:"
-SEARCH_ROUNDS = 3
+SEARCH_REPEATS = 2
 
 
 class TreeReplay(Schema):
@@ -177,15 +177,11 @@ def _number_of_nodes(name: str) -> int:
 
 
 def _best(texts: list[np.ndarray], nodes: int) -> list[RankPath]:
-    """The best fixed tree of so many nodes by the rank rows of texts.
+    """The best fixed tree of so many nodes by the rank rows of texts, of several searches."""
 
-    Steps begin behind what the last one accepted, so the search is repeated on the positions that
-    the tree found so far visits.
-    """
-    found, rows = [], texts
-    for _ in range(SEARCH_ROUNDS):
-        success = count_paths(rows, TOP_HEADS).success
-        order = greedy_order(success, nodes, texts[0].shape[1], TOP_HEADS)
-        found.append([scored.path for scored in order])
-        rows = visited_rows(texts, found[-1])
+    def search(counts: JointCounts) -> list[RankPath]:
+        order = greedy_order(counts.success, nodes, texts[0].shape[1], TOP_HEADS)
+        return [scored.path for scored in order]
+
+    found = searches(texts, TOP_HEADS, search, lambda paths: paths, SEARCH_REPEATS)
     return max(found, key=lambda paths: replayed_tokens_per_step(texts, paths))

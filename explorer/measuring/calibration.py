@@ -22,7 +22,7 @@ from explorer.analysis.joint_counts import (
     RankedText,
     count_paths,
     rows_near,
-    visited_rows,
+    searches,
 )
 from explorer.analysis.rank_table import load_rank_table
 from explorer.analysis.tree_choice import Costs, choose, with_context_trees
@@ -45,7 +45,7 @@ CONTEXTS = (128, 512)  # tokens
 QUICK_CURVES = {128: (2, 3, 4, 6, 8, 12, 16, 32, 64), 640: (2, 4, 8, 16)}  # context: widths
 QUICK_ROUNDS = 5
 QUICK_REST_MS = 0.5  # draft, accept and commit, until a run has measured them
-SEARCH_ROUNDS = 3
+SEARCH_REPEATS = 3
 LEAST_POSITIONS = 1000  # near a context length: with fewer, all texts speak for it
 MOST_NODES = 127  # of a tree; the widest measured pass is one row more
 GUESSED_FIRST = (0.5, 0.34, 0.26, 0.2, 0.16)  # top-1 of heads 1, 2, … that nobody has measured
@@ -164,12 +164,7 @@ def _with_auto(calibration: Calibration, costs: Costs, texts: Sequence[RankedTex
 
 
 def _by_rows(key: Key, costs: Costs, texts: list[np.ndarray], basis: Basis) -> Calibration:
-    """The best tree by the rank rows of texts, each [positions, heads].
-
-    A tree's steps do not start at all positions alike, but behind what the last one accepted. So
-    the search is repeated on the positions that the tree found so far would visit, and the best
-    of the trees that came up is kept.
-    """
+    """The best tree by the rank rows of texts, each [positions, heads], of several searches."""
     joint = count_paths(texts, TOP_HEADS)
 
     def search(counts: JointCounts) -> Calibration:
@@ -184,10 +179,9 @@ def _by_rows(key: Key, costs: Costs, texts: list[np.ndarray], basis: Basis) -> C
             tokens_per_step=GrowingReplay(texts, [s.path for s in order]).tokens_per_step,
         )
 
-    found = [search(joint)]
-    for _ in range(SEARCH_ROUNDS):
-        tree = found[-1].candidate_tree.paths
-        found.append(search(count_paths(visited_rows(texts, tree), TOP_HEADS)))
+    found = searches(
+        texts, TOP_HEADS, search, lambda found: found.candidate_tree.paths, SEARCH_REPEATS
+    )
     best = max(found, key=lambda calibration: calibration.expected_speedup)
     joint_tokens = joint.tokens_per_step(best.candidate_tree.paths)
     return best.model_copy(update={"joint_tokens_per_step": joint_tokens})

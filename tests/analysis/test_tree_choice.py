@@ -115,7 +115,7 @@ def test_the_tree_is_made_for_the_positions_that_its_steps_start_from(monkeypatc
     assert found.expected_tokens_per_step == pytest.approx(1.6)
     paths = [tuple(path) for path in found.tree]
     assert found.joint_tokens_per_step == count_paths(texts, 16).tokens_per_step(paths)
-    monkeypatch.setattr(cal, "SEARCH_ROUNDS", 0)
+    monkeypatch.setattr(cal, "SEARCH_REPEATS", 0)
     once = cal._by_texts(KEY, Costs([three], 0, 0), [RankedText(texts[0], 9)], "prompts")
     assert once.expected_tokens_per_step == pytest.approx(4 / 3)
 
