@@ -23,6 +23,7 @@ from numba import types
 from transformers import AttentionInterface
 
 from explorer.kernels.compiled import claim, flags_at, floats_at
+from explorer.kernels.layout import register_mask
 from explorer.kernels.threads import on_all_threads
 
 FIXED_ORDER = "fixed_order"
@@ -184,6 +185,8 @@ def fixed_order_attention(
     with slots a multiple of SLOT_BLOCK and at least one visible slot a row. Returns
     ([1, n, heads, head size] in the query's dtype, None).
     """
+    if value.shape != (key.shape[0], key.shape[2], key.shape[1]) or key.shape[1] % 4:
+        raise ValueError("fixed-order attention takes keys and values of one size, whole fours")
     rows = query[0].float() * scaling
     heads, n, size = rows.shape
     out = torch.empty(n, heads, size)
@@ -196,3 +199,4 @@ def fixed_order_attention(
 
 
 AttentionInterface.register(FIXED_ORDER, fixed_order_attention)
+register_mask(FIXED_ORDER)

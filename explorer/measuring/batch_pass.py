@@ -17,6 +17,7 @@ from transformers import AttentionInterface
 
 from explorer.decoding.cache import KVCache, SlotCache, SlotLayer
 from explorer.kernels.attention import fixed_order_attention
+from explorer.kernels.layout import Layout, register_mask
 from explorer.measuring.cost_curve import filled_cache, tree_rows
 
 if TYPE_CHECKING:
@@ -43,15 +44,9 @@ class BatchPasses:
 
         offsets [n] and visible [n, n] as in LanguageModel.forward, the same for every sequence.
         """
-        positions = self._cache.length + offsets
-        output = self.model.network.base_model(
-            input_ids=tokens.to(self.model.device),
-            position_ids=positions[None].to(self.model.device),
-            attention_mask=self.model.mask(positions, visible, self._cache),
-            cache=self._cache,
-            use_cache=True,
-        )
-        return output.last_hidden_state
+        cache = self._cache
+        layout = Layout.of_tree(cache.length, offsets, visible, cache.slots_for(len(offsets)))
+        return self.model.run(tokens, layout, cache)
 
     def milliseconds(self, n: int) -> float:
         """Time of a pass with a tree of n rows for every sequence, LM head included."""
@@ -92,6 +87,7 @@ def _fixed_order_batch(
 
 
 AttentionInterface.register(FIXED_ORDER_BATCH, _fixed_order_batch)
+register_mask(FIXED_ORDER_BATCH)
 
 
 class _BatchLayer(SlotLayer):

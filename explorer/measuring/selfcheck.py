@@ -1,45 +1,279 @@
 """What is true of a model is found out on the machine at hand, not taken on trust.
 
-Two questions at start-up: does our pass (own cache, own mask, own attention) compute what the
-network itself computes; and is a row's result the same bits whatever the rows beside it?
+Two questions at start-up: do our passes (own cache, own mask, own attention, own LM head) compute
+the logits that the unmodified network itself computes for the same texts; and is a row's result the
+same bits whatever the rows beside it?
+The first is asked twice: of a tiny random network of the same architecture before the weights are
+read (models/miniature.py), where windows and borders are near, and of the loaded network.
 """
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import dataclass
+
 import torch
 import torch.nn.functional as F
+from transformers import PretrainedConfig, PreTrainedModel
 
 from explorer.decoding.cache import KVCache
-from explorer.decoding.tree import causal_mask
-from explorer.models.base import LanguageModel
+from explorer.decoding.tree import Tree
 from explorer.records.errors import ExplorerError
+from explorer.models.architecture import refuse_unsupported
+from explorer.kernels.attention import FIXED_ORDER
+from explorer.models.base import LanguageModel
+from explorer.models.head_input import lm_head_input
+from explorer.kernels.layout import Layout
+from explorer.models.loader import choose_attention, make_lm_head
+from explorer.models.miniature import miniature, tiny_network
+from explorer.models.rotary import settle_rotary
 
-PROBE = 12  # tokens
+PREFIX = 20  # tokens before the tree
+MOST_PREFIX = 600  # tokens: a window that is wider is crossed in the miniature only
+TREE = Tree(((0,), (1,), (2,), (0, 0), (1, 0), (1, 1), (1, 1, 0)))  # siblings and cousins
+ACCEPTED = TREE.path_to(TREE.n - 1)  # rows 0, 2, 6, 7: not side by side
+BEHIND = 2  # tokens of the pass behind the tree
 LIMITS = (64, 16)  # rows that a product of the LM head is limited to, the first that is invariant
-SAME_MEANING = 0.2  # most that two right computations may differ, as a share of the logits' spread
+# Most that two right computations may differ, as a share of the logits' spread.
+SAME_MEANING = {torch.float32: 1e-3, torch.float64: 1e-3}
+SAME_MEANING_ROUNDED = 0.2
+NOT_EXACT = "Not bit-exact: this backend's results vary in the last bits with the pass's width."
 
 
 def check_model(model: LanguageModel) -> None:
-    """Set `model.bit_exact`, or raise ExplorerError if the architecture is not understood."""
-    make_lm_head_invariant(model)
-    tokens = torch.arange(PROBE) * 37 % model.vocab_size
-    ours = _in_passes(model, tokens, [PROBE])
-    theirs = model.hidden_states(tokens)
-    ours_logits, their_logits = model.logits(ours), model.logits(theirs)
-    spread = (their_logits.max() - their_logits.min()).item()
-    if not (ours_logits - their_logits).abs().max().item() <= SAME_MEANING * max(spread, 1e-3):
-        raise ExplorerError(
-            f"The architecture of {model.name} is not supported: its layers do not compute what "
-            "they should with a tree-attention mask; choose another model."
+    """Set `model.bit_exact`, or raise ExplorerError if the architecture is not understood.
+
+    The model is left with the first attention that is right: in fixed order, else the library's.
+    Its texts end where its rotary factors would change.
+    """
+    refuse_unsupported(model.network, model.name)
+    border = settle_rotary(model.network)
+    if border is not None and border < model.context_length:
+        model.context_length = border
+        model.notes.append(
+            f"Texts end at {border} tokens: behind that the model's rotary factors change, which "
+            "cached keys cannot follow."
         )
-    one_by_one = _in_passes(model, tokens, [1] * PROBE)
-    mixed = _in_passes(model, tokens, [3, 8, 1])
-    model.bit_exact = torch.equal(ours, one_by_one) and torch.equal(ours, mixed)
+    make_lm_head_invariant(model)
+    fault = _choose_right_attention(model)
+    if fault is not None:
+        raise unsupported(model.name, model.config.model_type, fault)
+    _forget_stray_window(model)
+    model.bit_exact = _is_bit_exact(model)
     model.notes.append(
         "Bit-exact on this machine: a token's hidden state does not depend on the pass's width."
         if model.bit_exact
-        else "Not bit-exact: this backend's results vary in the last bits with the pass's width."
+        else NOT_EXACT
     )
+
+
+def check_architecture(config: PretrainedConfig, name: str) -> None:
+    """Refuse an architecture before its weights are read. Raises ExplorerError.
+
+    A tiny random network of the same kind is tried; where none can be made, the loaded network has
+    to show it.
+    """
+    refuse_unsupported(config, name)
+    try:
+        network = tiny_network(miniature(config))
+        with torch.inference_mode():
+            network(input_ids=torch.arange(3, 8)[None])
+    except Exception:  # its class does not take so small a network: nothing is said of ours
+        return
+    check_model(wrapped(network, name))
+
+
+def wrapped(network: torch.nn.Module, name: str) -> LanguageModel:
+    """A network on the CPU without tokenizer, as a base model."""
+    device = torch.device("cpu")
+    choose_attention(network, device)
+    context = getattr(network.config.get_text_config(), "max_position_embeddings", None)
+    return LanguageModel(
+        network=network,
+        tokenizer=None,
+        lm_head=make_lm_head(network),
+        name=name,
+        backend="fp32",
+        device=device,
+        context_length=context or 512,
+        eos_ids=frozenset(),
+    )
+
+
+def unsupported(name: str, model_type: str, fault: str) -> ExplorerError:
+    """The refusal of an architecture, with what was found."""
+    return ExplorerError(
+        f"The architecture of {name} ({model_type}) is not supported: {fault}; choose another "
+        "model."
+    )
+
+
+def _choose_right_attention(model: LanguageModel) -> str | None:
+    """Try attentions until one is right; returns the first one's fault if none is."""
+    first = None
+    for attention in _attentions(model):
+        try:
+            model.network.set_attn_implementation(attention)
+            fault = _fault(model)
+        except (MemoryError, torch.OutOfMemoryError):
+            raise
+        except Exception as error:  # whatever a network raises that does not take our passes
+            fault = f"its passes fail with a tree ({type(error).__name__}: {_short(error)})"
+        if fault is None:
+            return None
+        first = first or fault
+    return first
+
+
+def _attentions(model: LanguageModel) -> list[str]:
+    chosen = model.config._attn_implementation
+    return [chosen, *(("sdpa", "eager") if chosen == FIXED_ORDER else ())]
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A prefix [p], a tree's tokens [n], and the tokens [b] of the pass behind its accepted path."""
+
+    prefix: torch.Tensor
+    tokens: torch.Tensor
+    behind: torch.Tensor
+
+    @classmethod
+    def of(cls, model: LanguageModel, length: int | None = None) -> Probe:
+        """A probe that the model has room for, with a prefix of `length` tokens, or long enough."""
+        if length is None:
+            window = getattr(model.config, "sliding_window", None)
+            near = isinstance(window, int) and window <= MOST_PREFIX
+            length = max(PREFIX, window + 4) if near else PREFIX
+        length = max(1, min(length, model.context_length - len(ACCEPTED) - BEHIND))
+        few = max(1, model.vocab_size - 8)  # the first ids are special ones: some mean padding
+        ids = torch.arange(length + TREE.n + BEHIND) * 37 % few + min(5, model.vocab_size - few)
+        return cls(*ids.split([length, TREE.n, BEHIND]))
+
+    @property
+    def texts(self) -> list[torch.Tensor]:
+        """The prefix with the path to every node, then with the accepted path and what follows."""
+        paths = [torch.cat([self.prefix, self.tokens[TREE.path_to(i)]]) for i in range(TREE.n)]
+        return [*paths, torch.cat([self.prefix, self.tokens[ACCEPTED], self.behind])]
+
+
+def _fault(model: LanguageModel) -> str | None:
+    """What our passes get wrong, if anything: compared with the network's own logits."""
+    with torch.inference_mode():
+        probe = Probe.of(model)
+        with model.library_attention():
+            theirs = own_logits(model.network, probe)
+        if not theirs.isfinite().all():
+            return "its logits are no numbers"
+        model.whole_network = _needs_whole_network(model, probe.prefix)
+        if fault := _head_fault(model, probe.prefix):
+            return fault
+        off = difference(our_logits(model, probe), theirs)
+    most = SAME_MEANING.get(model.network.dtype, SAME_MEANING_ROUNDED)
+    if not off[: len(probe.prefix)].max() <= most:
+        return "its layers compute something else in passes over a part of the text"
+    if not off.max() <= most:
+        return "its layers compute something else with a tree-attention mask"
+    return None
+
+
+def difference(ours: torch.Tensor, theirs: torch.Tensor) -> torch.Tensor:
+    """How far rows of logits [m, V] differ at most: [m], in shares of the spread of `theirs`."""
+    return (ours - theirs).abs().amax(-1) / max((theirs.max() - theirs.min()).item(), 1e-3)
+
+
+@torch.inference_mode()
+def own_logits(network: PreTrainedModel, probe: Probe) -> torch.Tensor:
+    """[m, V]: the network's own logits: of the prefix, of every node, and behind the path."""
+    texts = probe.texts
+    longest = max(map(len, texts))
+    padded = torch.stack([F.pad(text, (0, longest - len(text)), value=5) for text in texts])
+    logits = network(input_ids=padded.to(network.device)).logits.float()
+    nodes = [logits[i, len(text) - 1] for i, text in enumerate(texts[:-1])]
+    last = logits[-1, len(texts[-1]) - BEHIND : len(texts[-1])]
+    return torch.cat([logits[0, : len(probe.prefix)], torch.stack(nodes), last])
+
+
+@torch.inference_mode()
+def our_logits(model: LanguageModel, probe: Probe) -> torch.Tensor:
+    """The same rows from passes of our own: the prefix in two, the tree, and two rows behind it."""
+    cache, half = KVCache.of(model), len(probe.prefix) // 2
+    parts = [_causal_pass(model, part, cache) for part in probe.prefix.tensor_split([half])]
+    parts.append(model.forward(probe.tokens, TREE.depths, TREE.mask, cache))
+    cache.commit(ACCEPTED)
+    parts.append(_causal_pass(model, probe.behind, cache))
+    return model.logits(torch.cat(parts))
+
+
+def _causal_pass(model: LanguageModel, tokens: torch.Tensor, cache: KVCache) -> torch.Tensor:
+    n = len(tokens)
+    if n == 0:
+        return torch.empty(0, model.hidden_size)
+    hidden = model.forward(tokens, torch.arange(n), torch.ones(n, n, dtype=torch.bool).tril(), cache)
+    cache.commit(range(n))
+    return hidden
+
+
+def _needs_whole_network(model: LanguageModel, tokens: torch.Tensor) -> bool:
+    """Whether something stands between the network's body and its LM head, or hides the body."""
+    inputs = {"input_ids": tokens[None].to(model.device)}
+    with model.library_attention():
+        given = lm_head_input(model.network, **inputs)
+        try:
+            body = model.network.base_model(**inputs).last_hidden_state
+        except (AttributeError, TypeError):
+            return True
+        return body.shape != given.shape or not torch.allclose(body, given)
+
+
+def _head_fault(model: LanguageModel, tokens: torch.Tensor) -> str | None:
+    """What our LM head gets wrong, given the network's own hidden states."""
+    with model.library_attention():
+        theirs = model.network(input_ids=tokens[None].to(model.device)).logits[0].float()
+        hidden = model.hidden_states(tokens)
+    ours = model.logits(hidden)
+    most = SAME_MEANING.get(model.network.dtype, SAME_MEANING_ROUNDED)
+    if ours.shape == theirs.shape and difference(ours, theirs).max() <= most:
+        return None
+    return "its LM head is more than a matrix, and what it adds is not known here"
+
+
+@torch.inference_mode()
+def _forget_stray_window(model: LanguageModel) -> None:
+    """Take a window that no layer has out of the configuration: caches of the library go by it."""
+    window = getattr(model.config, "sliding_window", None)
+    if not isinstance(window, int):
+        return
+    cache = KVCache.of(model)
+    model.forward(torch.tensor([5]), torch.zeros(1, dtype=torch.int64), torch.ones(1, 1).bool(), cache)
+    cache.commit([0])
+    slots = torch.zeros(1, cache.slots_for(1), dtype=torch.int64)
+    seen = torch.zeros(1, 1, slots.shape[1], dtype=torch.bool)
+    seen[..., 0] = True
+    layout = Layout(torch.tensor([[window + 1]]), slots, seen, masks=[])
+    model.run(torch.tensor([[5]]), layout, cache)
+    if all(mask[..., 0].all() for mask in layout.masks):
+        try:
+            model.config.sliding_window = None
+        except Exception:  # a class that has no word for "none": a window that no text reaches
+            model.config.sliding_window = 1 << 30
+
+
+def _is_bit_exact(model: LanguageModel) -> bool:
+    tokens = Probe.of(model).prefix
+    whole, first, rest = (_in_passes(model, tokens, w) for w in _widths(len(tokens)))
+    return torch.equal(whole, first) and torch.equal(whole, rest)
+
+
+def _widths(count: int) -> tuple[list[int], list[int], list[int]]:
+    """One pass, passes of one row, and mixed ones."""
+    mixed, left = [], count
+    for width in itertools.cycle((3, 8, 1)):
+        if left <= 0:
+            break
+        mixed.append(min(width, left))
+        left -= width
+    return [count], [1] * count, mixed
 
 
 def make_lm_head_invariant(model: LanguageModel) -> None:
@@ -70,9 +304,9 @@ def _is_invariant_up_to(weight: torch.Tensor, hidden: torch.Tensor) -> bool:
 def _in_passes(model: LanguageModel, tokens: torch.Tensor, widths: list[int]) -> torch.Tensor:
     """Hidden states [T, H] of `tokens`, computed in causal passes of the given widths."""
     cache = KVCache.of(model)
-    parts = []
-    for part in tokens.split(widths):
-        n = part.numel()
-        parts.append(model.forward(part, torch.arange(n), causal_mask(n), cache))
-        cache.commit(range(n))
-    return torch.cat(parts)
+    return torch.cat([_causal_pass(model, part, cache) for part in tokens.split(widths)])
+
+
+def _short(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0][:120] if lines else "no details"

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from explorer.kernels.attention import FIXED_ORDER
+from explorer.kernels.layout import Layout
 from explorer.kernels.lm_head import LMHead
+from explorer.models.head_input import lm_head_input
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -25,7 +27,8 @@ class LanguageModel:
     `notes` are calm lines for the user: which backend and why, what was checked at start-up.
     `bit_exact` says whether a token's logits were found to be the same bits in passes of
     different widths, on this machine, at start-up. `tuned`, where an adapter has changed the model
-    (models/adapters.py), says what its output is lossless with respect to.
+    (models/adapters.py), says what its output is lossless with respect to. `whole_network`: something
+    stands between the network's body and its LM head, so a pass runs up to the LM head.
     """
 
     network: PreTrainedModel
@@ -39,6 +42,7 @@ class LanguageModel:
     notes: list[str] = field(default_factory=list)
     bit_exact: bool = False
     tuned: str | None = None
+    whole_network: bool = False
 
     @property
     def config(self) -> Any:
@@ -70,50 +74,24 @@ class LanguageModel:
         visible [n, n] bool: row i sees row j. Every row sees the whole prefix. The rows' keys
         and values are written to the cache, uncommitted.
         """
-        positions = cache.length + offsets
-        output = self.network.base_model(
-            input_ids=tokens[None].to(self.device),
-            position_ids=positions[None].to(self.device),
-            attention_mask=self.mask(positions, visible, cache),
-            cache=cache,
-            use_cache=True,
-        )
-        return output.last_hidden_state[0]
+        layout = Layout.of_tree(cache.length, offsets, visible, cache.slots_for(len(offsets)))
+        return self.run(tokens[None], layout, cache)[0]
 
-    def mask(
-        self, positions: torch.Tensor, visible: torch.Tensor, cache: Cache
-    ) -> torch.Tensor | dict[str, torch.Tensor]:
-        """What each kind of layer may see: [1, 1, n, slots] bool, by layer type where several.
+    def run(self, tokens: torch.Tensor, layout: Layout, cache: Cache) -> torch.Tensor:
+        """Hidden states [b, n, H] of tokens [b, n], whose rows and cached keys lie as `layout`."""
+        with layout.in_force():
+            return self.body(
+                input_ids=tokens.to(self.device),
+                position_ids=layout.positions.to(self.device),
+                cache=cache,
+                use_cache=True,
+            )
 
-        positions [n] and visible [n, n] as in `forward`.
-        """
-        n, prefix = visible.shape[0], cache.length
-        full = torch.zeros(n, cache.slots_for(n), dtype=torch.bool)
-        full[:, :prefix] = True
-        full[:, prefix : prefix + n] = visible
-        window = getattr(self.config, "sliding_window", None)
-        kinds = set(getattr(self.config, "layer_types", None) or ())
-        if window is None or kinds == {"full_attention"}:
-            return self._for_device(full)
-        keys = torch.zeros(full.shape[1], dtype=torch.int64)
-        keys[:prefix] = torch.arange(prefix)
-        keys[prefix : prefix + n] = positions
-        sliding = full & (positions[:, None] - keys < window)
-        if len(kinds) > 1:
-            return {
-                "full_attention": self._for_device(full),
-                "sliding_attention": self._for_device(sliding),
-            }
-        return self._for_device(sliding)
-
-    def _for_device(self, mask: torch.Tensor) -> torch.Tensor:
-        mask = mask[None, None].to(self.device)
-        if self.config._attn_implementation != "eager":
-            return mask
-        dtype = self.network.dtype  # eager attention adds its mask
-        return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(
-            ~mask, torch.finfo(dtype).min
-        )
+    def body(self, **inputs: object) -> torch.Tensor:
+        """What the network gives its LM head [b, n, H]: the hidden states."""
+        if self.whole_network:
+            return lm_head_input(self.network, **inputs)
+        return self.network.base_model(**inputs).last_hidden_state
 
     @torch.inference_mode()
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
@@ -124,8 +102,7 @@ class LanguageModel:
     def hidden_states(self, tokens: torch.Tensor) -> torch.Tensor:
         """Final-normed hidden states [T, H] of one sequence of token ids [T], without a cache."""
         with self.library_attention():
-            output = self.network.base_model(input_ids=tokens[None].to(self.device))
-        return output.last_hidden_state[0]
+            return self.body(input_ids=tokens[None].to(self.device))[0]
 
     @property
     def embeddings(self) -> torch.Tensor:

@@ -136,6 +136,7 @@ def draft_model(
         context_length=base.context_length,
         eos_ids=base.eos_ids,
         draft_config=config,
+        whole_network=base.whole_network,
     )
 
 

@@ -62,6 +62,7 @@ def early_exit(model: LanguageModel, layers: int) -> LanguageModel:
         context_length=model.context_length,
         eos_ids=model.eos_ids,
         bit_exact=model.bit_exact,
+        whole_network=model.whole_network,
     )
 
 

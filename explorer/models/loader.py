@@ -32,6 +32,7 @@ from explorer.weights.presets import ModelOptions
 from explorer.weights.sources import Weights, find_weights
 
 DEFAULT_CONTEXT = 2048
+MULTIPLIES_LOGITS = {"hyperclovax"}  # by its `logits_scaling`; all others divide by it
 
 
 def load_model(options: ModelOptions, progress: Progress | None = None) -> LanguageModel:
@@ -122,13 +123,16 @@ def _network(weights: Weights, backend: str, device: torch.device):
 
 
 def choose_attention(network, device: torch.device) -> None:
-    """Fixed-order attention on a CPU where it knows the layer; transformers' own elsewhere."""
+    """Fixed-order attention on a CPU where it may know the layer; transformers' own elsewhere.
+
+    Whether it is right is found out at start-up (measuring/selfcheck.py).
+    """
     config = network.config.get_text_config()
-    if getattr(config, "attn_logit_softcapping", None):
+    capped = getattr(config, "attn_logit_softcapping", None)
+    if capped or not network._supports_sdpa:
         network.set_attn_implementation("eager")  # only eager attention caps its scores
         return
-    size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    fixed = device.type == "cpu" and size % 4 == 0 and network._supports_attention_backend
+    fixed = device.type == "cpu" and network._supports_attention_backend
     network.set_attn_implementation(FIXED_ORDER if fixed else "sdpa")
 
 
@@ -141,14 +145,20 @@ def make_lm_head(network, file: GGUFFile | None = None) -> LMHead:
         exact_rows = rows_of_weight(output.weight)
     else:
         exact_rows = rows_of_codes(codes, output.weight.device)
-    divisor = getattr(config, "logits_scaling", None) or 1.0  # Granite
     return LMHead(
         output.weight,
         exact_rows,
         bias=getattr(output, "bias", None),
         softcap=getattr(config, "final_logit_softcapping", None),
-        scale=getattr(config, "logit_scale", None) or 1.0 / divisor,  # Cohere
+        scale=_logit_scale(config),
     )
+
+
+def _logit_scale(config) -> float:
+    """What the logits are multiplied by. The start-up check finds out whether that was all."""
+    scaling = getattr(config, "logits_scaling", None) or 1.0
+    divided = config.model_type not in MULTIPLIES_LOGITS  # as Granite does
+    return getattr(config, "logit_scale", None) or (1.0 / scaling if divided else scaling)  # Cohere
 
 
 def _eos_ids(network, tokenizer) -> frozenset[int]:
