@@ -38,10 +38,9 @@ from explorer.measuring.selfcheck import (
     own_logits,
     wrapped,
 )
-from explorer.records.errors import ExplorerError
 from explorer.models.architecture import refuse_unsupported
-from explorer.kernels.attention import FIXED_ORDER
 from explorer.models.miniature import miniature, tiny_network
+from explorer.records.errors import ExplorerError
 
 PREFIXES = 20, 300
 # What a class leaves empty by default, and no real checkpoint does.

@@ -9,7 +9,7 @@ from explorer.heads.checkpoints import load_heads
 from explorer.lab.lab import Lab
 from explorer.measuring.calibration import CurveMeter, auto_calibration
 from explorer.measuring.head_set import HeadSet
-from explorer.measuring.selfcheck import check_model
+from explorer.measuring.selfcheck import check_architecture, check_model
 from explorer.models.adapters import adapter_folder, serve_adapter
 from explorer.models.base import LanguageModel
 from explorer.models.draft import load_draft
@@ -42,7 +42,7 @@ def load(
     options = model_options(
         preset=preset, model=model, heads=heads, backend=backend, device=device, adapter=adapter
     )
-    base = load_model(options, progress)
+    base = load_model(options, progress, check_architecture)
     folder = adapter_folder(options.adapter, options.heads_sources)
     if folder is not None:
         tell("Tuning the model with its adapter", None)
@@ -68,7 +68,7 @@ def _draft(source: str, base: LanguageModel, backend: str, device: str) -> Langu
     if _is_draft_checkpoint(folder):
         return load_draft(folder, base)
     options = model_options(model=source, heads=NO_HEADS, backend=backend, device=device)
-    draft = load_model(options)
+    draft = load_model(options, inspect=check_architecture)
     check_model(draft)
     require_same_tokenizer(base, draft)
     return draft

@@ -18,15 +18,15 @@ from transformers import PretrainedConfig, PreTrainedModel
 
 from explorer.decoding.cache import KVCache
 from explorer.decoding.tree import Tree
-from explorer.records.errors import ExplorerError
-from explorer.models.architecture import refuse_unsupported
 from explorer.kernels.attention import FIXED_ORDER
+from explorer.kernels.layout import Layout
+from explorer.models.architecture import refuse_unsupported
 from explorer.models.base import LanguageModel
 from explorer.models.head_input import lm_head_input
-from explorer.kernels.layout import Layout
 from explorer.models.loader import choose_attention, make_lm_head
 from explorer.models.miniature import miniature, tiny_network
 from explorer.models.rotary import settle_rotary
+from explorer.records.errors import ExplorerError
 
 PREFIX = 20  # tokens before the tree
 MOST_PREFIX = 600  # tokens: a window that is wider is crossed in the miniature only
@@ -37,6 +37,7 @@ LIMITS = (64, 16)  # rows that a product of the LM head is limited to, the first
 # Most that two right computations may differ, as a share of the logits' spread.
 SAME_MEANING = {torch.float32: 1e-3, torch.float64: 1e-3}
 SAME_MEANING_ROUNDED = 0.2
+EXACT = "Bit-exact on this machine: a token's hidden state does not depend on the pass's width."
 NOT_EXACT = "Not bit-exact: this backend's results vary in the last bits with the pass's width."
 
 
@@ -55,16 +56,19 @@ def check_model(model: LanguageModel) -> None:
             "cached keys cannot follow."
         )
     make_lm_head_invariant(model)
+    wanted = model.fixed_order
     fault = _choose_right_attention(model)
     if fault is not None:
         raise unsupported(model.name, model.config.model_type, fault)
     _forget_stray_window(model)
-    model.bit_exact = _is_bit_exact(model)
-    model.notes.append(
-        "Bit-exact on this machine: a token's hidden state does not depend on the pass's width."
-        if model.bit_exact
-        else NOT_EXACT
-    )
+    if wanted and not model.fixed_order:
+        model.notes.append(
+            f"Not bit-exact: only transformers' own attention ({model.config._attn_implementation})"
+            " is right for this architecture, and its last bits vary with the pass."
+        )
+        return
+    model.bit_exact = model.fixed_order and _is_bit_exact(model)
+    model.notes.append(EXACT if model.bit_exact else NOT_EXACT)
 
 
 def check_architecture(config: PretrainedConfig, name: str) -> None:
@@ -132,7 +136,7 @@ def _attentions(model: LanguageModel) -> list[str]:
 
 @dataclass(frozen=True)
 class Probe:
-    """A prefix [p], a tree's tokens [n], and the tokens [b] of the pass behind its accepted path."""
+    """A prefix [p], a tree's tokens [n], and the tokens [b] of the pass behind its path."""
 
     prefix: torch.Tensor
     tokens: torch.Tensor
@@ -209,7 +213,9 @@ def _causal_pass(model: LanguageModel, tokens: torch.Tensor, cache: KVCache) -> 
     n = len(tokens)
     if n == 0:
         return torch.empty(0, model.hidden_size)
-    hidden = model.forward(tokens, torch.arange(n), torch.ones(n, n, dtype=torch.bool).tril(), cache)
+    hidden = model.forward(
+        tokens, torch.arange(n), torch.ones(n, n, dtype=torch.bool).tril(), cache
+    )
     cache.commit(range(n))
     return hidden
 
@@ -231,10 +237,13 @@ def _head_fault(model: LanguageModel, tokens: torch.Tensor) -> str | None:
     with model.library_attention():
         theirs = model.network(input_ids=tokens[None].to(model.device)).logits[0].float()
         hidden = model.hidden_states(tokens)
-    ours = model.logits(hidden)
     most = SAME_MEANING.get(model.network.dtype, SAME_MEANING_ROUNDED)
-    if ours.shape == theirs.shape and difference(ours, theirs).max() <= most:
-        return None
+    scale = model.lm_head.scale
+    # Some classes multiply where others divide, and some scale the hidden states before.
+    for model.lm_head.scale in dict.fromkeys((scale, 1.0 / scale, 1.0)):
+        ours = model.logits(hidden)
+        if ours.shape == theirs.shape and difference(ours, theirs).max() <= most:
+            return None
     return "its LM head is more than a matrix, and what it adds is not known here"
 
 
@@ -245,7 +254,9 @@ def _forget_stray_window(model: LanguageModel) -> None:
     if not isinstance(window, int):
         return
     cache = KVCache.of(model)
-    model.forward(torch.tensor([5]), torch.zeros(1, dtype=torch.int64), torch.ones(1, 1).bool(), cache)
+    model.forward(
+        torch.tensor([5]), torch.zeros(1, dtype=torch.int64), torch.ones(1, 1).bool(), cache
+    )
     cache.commit([0])
     slots = torch.zeros(1, cache.slots_for(1), dtype=torch.int64)
     seen = torch.zeros(1, 1, slots.shape[1], dtype=torch.bool)

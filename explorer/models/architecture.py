@@ -32,4 +32,4 @@ def refuse_unsupported(model: PretrainedConfig | PreTrainedModel, name: str) -> 
 
 def _class_of(config: PretrainedConfig) -> type | None:
     mapping = AutoModelForCausalLM._model_mapping
-    return mapping[type(config)] if type(config) in mapping else None
+    return mapping[type(config)] if type(config) in mapping else None  # noqa: SIM401 - it has no get that loads

@@ -27,8 +27,8 @@ class LanguageModel:
     `notes` are calm lines for the user: which backend and why, what was checked at start-up.
     `bit_exact` says whether a token's logits were found to be the same bits in passes of
     different widths, on this machine, at start-up. `tuned`, where an adapter has changed the model
-    (models/adapters.py), says what its output is lossless with respect to. `whole_network`: something
-    stands between the network's body and its LM head, so a pass runs up to the LM head.
+    (models/adapters.py), says what its output is lossless with respect to. `whole_network` says
+    that something stands between the network's body and its LM head, so a pass runs up to the head.
     """
 
     network: PreTrainedModel

@@ -159,7 +159,7 @@ def empty_network(base: nn.Module, num_layers: int) -> nn.Module:
     vars(config).pop("quantization_config", None)
     with init_empty_weights(include_buffers=False):
         network = AutoModelForCausalLM.from_config(
-            config, dtype=base.dtype, attn_implementation="eager"
+            config, dtype=base.dtype, attn_implementation="eager", trust_remote_code=False
         )
     network.set_input_embeddings(base.get_input_embeddings())
     network.set_output_embeddings(base.get_output_embeddings())

@@ -6,9 +6,16 @@ import gguf
 import numpy as np
 import torch
 from torch import nn
+from transformers.modeling_gguf_pytorch_utils import (
+    TENSOR_PROCESSORS,
+    TensorProcessor,
+    get_gguf_hf_weights_map,
+)
 
 from explorer.kernels import int4
+from explorer.records.errors import ExplorerError
 from explorer.weights.gguf_file import GGUFFile
+from explorer.weights.gguf_settings import FACTORS
 
 # Architectures whose tensors are the network's own, one to one. llama.cpp stores the rows of
 # Llama's query and key matrices with the two rotary halves interleaved.
@@ -25,12 +32,14 @@ def fill(network: nn.Module, file: GGUFFile, backend: str, device: torch.device)
     """Give an empty network (weights on the meta device) the file's weights.
 
     With the backend int4, linear layers that the file holds in 4 bits become Int4Linear.
-    Raises ExplorerError if the file lacks a weight.
+    Raises ExplorerError if the file lacks a weight, or holds one that the network does not have.
     """
     arch = next(a for a, name in gguf.MODEL_ARCH_NAMES.items() if name == file.architecture)
     names = gguf.get_tensor_name_map(arch, network.config.num_hidden_layers)
+    used = set(FACTORS)  # those are in the configuration
     for name, module in _modules_with_weights(network):
         stored = names.get_name(name)
+        used |= {f"{stored}.{field}" for field, _ in module.named_parameters(recurse=False)}
         packed = None
         if backend == "int4" and isinstance(module, nn.Linear):
             packed = _int4_layer(file, stored, name, module, network.config, device)
@@ -39,6 +48,28 @@ def fill(network: nn.Module, file: GGUFFile, backend: str, device: torch.device)
         else:
             network.set_submodule(name, packed)
     network.tie_weights()
+    refuse_unused(file, set(file.tensors) - used)
+
+
+def refuse_unused(file: GGUFFile, unused: set[str]) -> None:
+    """Raise ExplorerError for tensors that no weight of the network was made of."""
+    if unused:
+        first, *others = sorted(unused)
+        more = f" and {len(others)} more" if others else ""
+        raise ExplorerError(
+            f"{file.path.name} holds the weight '{first}'{more}, which the network of its "
+            f"architecture ({file.architecture}) has no place for: it belongs to a variant that is "
+            "not supported; choose another file."
+        )
+
+
+def refuse_unread(network: nn.Module, file: GGUFFile) -> None:
+    """Raise ExplorerError for biases and scales that transformers' own reader left lying."""
+    make = TENSOR_PROCESSORS.get(file.architecture, TensorProcessor)
+    config = network.config.get_text_config()
+    read = get_gguf_hf_weights_map(network, make(config=config.to_dict()))
+    left = set(file.tensors) - read.keys() - set(FACTORS)
+    refuse_unused(file, {name for name in left if name.endswith((".bias", ".scale"))})
 
 
 def _int4_layer(

@@ -16,6 +16,7 @@ from transformers import (
     AutoTokenizer,
     BitsAndBytesConfig,
     GgufConfig,
+    PretrainedConfig,
 )
 from transformers.utils import logging as transformers_logging
 
@@ -23,7 +24,7 @@ from explorer.kernels.attention import FIXED_ORDER
 from explorer.kernels.lm_head import LMHead, rows_of_codes, rows_of_weight
 from explorer.models.backends import DTYPES, choose_backend, choose_device, quantise_nf4
 from explorer.models.base import LanguageModel
-from explorer.models.gguf_network import can_fill, fill
+from explorer.models.gguf_network import can_fill, fill, refuse_unread
 from explorer.records.errors import ExplorerError
 from explorer.records.progress import Progress, quiet
 from explorer.weights.gguf_cache import described
@@ -31,14 +32,18 @@ from explorer.weights.gguf_file import GGUFFile
 from explorer.weights.presets import ModelOptions
 from explorer.weights.sources import Weights, find_weights
 
+Progress = Callable[[str, float | None], None]
+Inspect = Callable[[PretrainedConfig, str], None]
 DEFAULT_CONTEXT = 2048
-MULTIPLIES_LOGITS = {"hyperclovax"}  # by its `logits_scaling`; all others divide by it
 
 
-def load_model(options: ModelOptions, progress: Progress | None = None) -> LanguageModel:
+def load_model(
+    options: ModelOptions, progress: Progress | None = None, inspect: Inspect | None = None
+) -> LanguageModel:
     """The base model that `options` ask for.
 
-    Raises ExplorerError with the remedy: missing or broken weights, offline, out of memory, an
+    `inspect` is given its configuration and its name before any weight is read. Raises
+    ExplorerError with the remedy: missing or broken weights, offline, out of memory, an
     architecture or a backend that is not supported.
     """
     tell = progress or quiet
@@ -48,9 +53,15 @@ def load_model(options: ModelOptions, progress: Progress | None = None) -> Langu
     with _quiet_libraries(), _explained(options.model_source):
         file = GGUFFile(weights.gguf) if weights.gguf else None
         backend, why = choose_backend(options.backend, file, device)
+        config = AutoConfig.from_pretrained(_description(weights, file), trust_remote_code=False)
+        if inspect is not None:
+            tell("Checking the architecture", None)
+            inspect(config, _title(options))
         tell(f"Loading the weights ({backend}, {device.type})", None)
         network = (
-            _gguf_network(file, backend, device) if file else _network(weights, backend, device)
+            _gguf_network(file, config, backend, device)
+            if file
+            else _network(weights, backend, device)
         )
         model = _wrapped(network, weights, file, backend, device, _title(options))
     model.notes.append(why)
@@ -67,7 +78,7 @@ def _wrapped(
 ) -> LanguageModel:
     network.requires_grad_(False).eval()
     choose_attention(network, device)
-    tokenizer = AutoTokenizer.from_pretrained(_description(weights))
+    tokenizer = AutoTokenizer.from_pretrained(_description(weights, file), trust_remote_code=False)
     context = getattr(network.config.get_text_config(), "max_position_embeddings", None)
     return LanguageModel(
         network=network,
@@ -81,32 +92,36 @@ def _wrapped(
     )
 
 
-def _description(weights: Weights) -> str | Path:
+def _description(weights: Weights, file: GGUFFile | None) -> str | Path:
     """Where transformers reads the configuration and the tokenizer."""
-    return described(weights.gguf) if weights.gguf else weights.folder
+    return described(file) if file else weights.folder
 
 
-def _gguf_network(file: GGUFFile, backend: str, device: torch.device):
+def _gguf_network(file: GGUFFile, config: PretrainedConfig, backend: str, device: torch.device):
     if can_fill(file):
-        config = AutoConfig.from_pretrained(described(file.path))
         with init_empty_weights(include_buffers=False):
-            network = AutoModelForCausalLM.from_config(config, dtype=DTYPES[backend])
+            network = AutoModelForCausalLM.from_config(
+                config, dtype=DTYPES[backend], trust_remote_code=False
+            )
         fill(network, file, backend, torch.device("cpu") if backend == "nf4" else device)
         network.to(device)  # buffers
     else:  # transformers knows how this architecture's tensors become the network's
         network = AutoModelForCausalLM.from_pretrained(
             file.path.parent,
             gguf_file=file.path.name,
+            config=config,
             dtype=DTYPES[backend],
             quantization_config=GgufConfig(dequantize=True),
+            trust_remote_code=False,
         ).to(device)
+        refuse_unread(network, file)
     if backend == "nf4":
         quantise_nf4(network, device)
     return network
 
 
 def _network(weights: Weights, backend: str, device: torch.device):
-    arguments: dict = {"dtype": DTYPES[backend]}
+    arguments: dict = {"dtype": DTYPES[backend], "trust_remote_code": False}
     if device.type == "cuda":
         arguments["device_map"] = "auto"  # accelerate: several GPUs where one is too small
     if backend == "nf4" and device.type == "cuda":  # quantised while it streams in
@@ -140,6 +155,7 @@ def make_lm_head(network, file: GGUFFile | None = None) -> LMHead:
     """The network's LM head; the shortlist is scored from the file's own codes if it has them."""
     output = network.get_output_embeddings()
     config = network.config.get_text_config()
+    divisor = getattr(config, "logits_scaling", None) or 1.0  # Granite; the check knows others
     codes = file.lm_head_codes() if file else None
     if codes is None:
         exact_rows = rows_of_weight(output.weight)
@@ -150,15 +166,8 @@ def make_lm_head(network, file: GGUFFile | None = None) -> LMHead:
         exact_rows,
         bias=getattr(output, "bias", None),
         softcap=getattr(config, "final_logit_softcapping", None),
-        scale=_logit_scale(config),
+        scale=getattr(config, "logit_scale", None) or 1.0 / divisor,  # Cohere
     )
-
-
-def _logit_scale(config) -> float:
-    """What the logits are multiplied by. The start-up check finds out whether that was all."""
-    scaling = getattr(config, "logits_scaling", None) or 1.0
-    divided = config.model_type not in MULTIPLIES_LOGITS  # as Granite does
-    return getattr(config, "logit_scale", None) or (1.0 / scaling if divided else scaling)  # Cohere
 
 
 def _eos_ids(network, tokenizer) -> frozenset[int]:
@@ -205,6 +214,16 @@ def _explained(source: str) -> Iterator[None]:
             raise ExplorerError(
                 f"There is not enough memory for '{source}': choose a smaller model or a 4-bit "
                 "backend, or free memory."
+            ) from error
+        if "trust_remote_code" in text or "custom code" in text:
+            raise ExplorerError(
+                f"'{source}' needs Python code of its own, which is never run: choose another "
+                "model."
+            ) from error
+        if isinstance(error, OSError) and error.errno is not None and error.filename:
+            raise ExplorerError(
+                f"'{source}' could not be loaded: {error.filename}: {error.strerror}; check that "
+                "this file or folder is there and may be read and written."
             ) from error
         if isinstance(error, (OSError, ConnectionError)):
             raise ExplorerError(

@@ -35,16 +35,17 @@ _SIZES: list[tuple[str, int]] = [
     (r"(q|kv|o)_lora_rank|gated_norm_rank|laurel_rank|hc_lowrank", 16),
     (r"hidden_size_per_layer_input|ple_embed_dim|embedding_size", 16),
     (r"word_embed_proj_dim", 64),
-    (r"\w*intermediate_size(_mlp)?|n_inner|\w*ffn_(dim|hidden_size)|ffn_hidden_size|dim_ff|dff", 64),
+    (r"\w*intermediate_size(_mlp)?|n_inner|\w*ffn_(dim|hidden_size)|dim_ff|dff", 64),
     (r"num_experts|num_local_experts|n_routed_experts|moe_num_experts|zero_expert_num", 4),
     (r"num_experts_per_tok(en)?|moe_(topk|k)|top_k_experts|num_selected_experts", 2),
     (r"n_groups?|topk_group|num_expert_group|o_groups", 1),
     (r"n_shared_experts|num_shared_experts|moe_num_shared_experts", 1),
-    (r"\w*sliding_window(_size)?|window_size|local_attention(_window_len)?|keep_window_size", WINDOW),
-    (r"attention_window_size", WINDOW),
+    (r"\w*sliding_window(_size)?|(keep_|attention_)?window_size", WINDOW),
+    (r"local_attention(_window_len)?", WINDOW),
     (r"attention_chunk_size|index_topk|index_block_size", 8),
     (r"max_position_embeddings|n_positions|n_ctx|max_seq_len|max_sequence_length|max_source_positions"
      r"|max_target_positions|model_max_length|max_seq_length", LENGTH),
+    (r"original_max_position_embeddings", BORDER),
     (r"query_pre_attn_scalar", 16),
     (r"dim_model_base", 16),
     (r"num_kv_shared_layers|num_nextn_predict_layers", 0),
@@ -53,7 +54,14 @@ _SIZES: list[tuple[str, int]] = [
     (r"mamba_d_(head|state)|mamba_head_dim|ssm_state_size|state_size", 16),
 ]  # fmt: skip
 _KV_HEADS = re.compile(r"(\w+_)?num_key_value_heads|num_kv_heads|n_head_kv|swa_num_key_value_heads")
-_LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "decoder_layers", "encoder_layers")
+_LAYERS = (
+    "num_hidden_layers",
+    "n_layer",
+    "n_layers",
+    "num_layers",
+    "decoder_layers",
+    "encoder_layers",
+)
 _KINDS = ("layer_types", "layers_block_type", "block_types", "attention_layers")
 
 
@@ -87,16 +95,17 @@ def miniature(config: PretrainedConfig) -> PretrainedConfig:
 
 def tiny_network(config: PretrainedConfig, seed: int = 0) -> PreTrainedModel:
     """A random float32 network of a miniature configuration."""
-    torch.manual_seed(seed)
-    network = AutoModelForCausalLM.from_config(
-        copy.deepcopy(config), dtype=torch.float32, trust_remote_code=False
-    )
-    network.eval().requires_grad_(False)
-    for parameter in network.parameters():
-        if parameter.dim() > 1:
-            parameter.normal_(0, _SPREAD)
-        elif not torch.isfinite(parameter).all() or parameter.abs().max() > 1e3:
-            parameter.normal_(1, 0.1)  # left empty by its class
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network = AutoModelForCausalLM.from_config(
+            copy.deepcopy(config), dtype=torch.float32, trust_remote_code=False
+        )
+        network.eval().requires_grad_(False)
+        for parameter in network.parameters():
+            if parameter.dim() > 1:
+                parameter.normal_(0, _SPREAD)
+            elif not torch.isfinite(parameter).all() or parameter.abs().max() > 1e3:
+                parameter.normal_(1, 0.1)  # left empty by its class
     return network
 
 
@@ -143,7 +152,9 @@ def _rope(given: Any, config: PretrainedConfig) -> Any:
         if isinstance(value, dict):
             out[name] = _rope(value, config)
         elif name in ("short_factor", "long_factor") and isinstance(value, list):
-            share = given.get("partial_rotary_factor") or getattr(config, "partial_rotary_factor", 1)
+            share = given.get("partial_rotary_factor") or getattr(
+                config, "partial_rotary_factor", 1
+            )
             out[name] = value[: int(16 * (share or 1)) // 2]
         elif name == "mrope_section":
             out[name] = [4, 2, 2][: len(value)]

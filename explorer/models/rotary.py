@@ -37,5 +37,7 @@ def _switches(kind: object) -> bool:
 
 def _border(module: nn.Module, kind: str, parameters: dict) -> int:
     if kind == "longrope":
+        if "short_mscale" in parameters:  # Phi-MoE scales by the length of the pass, too
+            parameters["long_mscale"] = parameters["short_mscale"]
         return int(parameters["original_max_position_embeddings"])
     return int(module.original_max_seq_len)

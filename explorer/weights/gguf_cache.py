@@ -9,40 +9,65 @@ from __future__ import annotations
 import hashlib
 import shutil
 import tempfile
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
 from transformers import AutoConfig, AutoTokenizer
 
+from explorer.weights.gguf_file import GGUFFile
+from explorer.weights.gguf_settings import FACTORS, Settings
+from explorer.weights.gguf_tokenizer import repair_tokenizer
 from explorer.weights.sources import cache_folder
 
 
-def described(path: Path) -> Path:
-    """A folder with config.json and the tokenizer's files of the GGUF at `path`."""
-    folder = cache_folder() / "gguf" / _key(path)
+def described(file: GGUFFile) -> Path:
+    """A folder with config.json and the tokenizer's files of a GGUF file.
+
+    Raises ExplorerError where the file sets something that the product cannot honour.
+    """
+    folder = cache_folder() / "gguf" / _key(file.path)
     if not (folder / "config.json").is_file():
-        _describe(path, folder)
+        _describe(file, folder)
     return folder
 
 
 def _key(path: Path) -> str:
     status = path.stat()
-    made_of = (path.resolve(), status.st_size, status.st_mtime_ns, version("transformers"))
+    made_of = (path.resolve(), status.st_size, status.st_mtime_ns, version("transformers"), _code())
     return hashlib.sha256(repr(made_of).encode()).hexdigest()[:24]
 
 
-def _describe(path: Path, folder: Path) -> None:
+@cache
+def _code() -> str:
+    """A hash of the code that converts: what older code made is not used again."""
+    digest = hashlib.sha256()
+    for module in (Path(__file__).name, "gguf_settings.py", "gguf_tokenizer.py"):
+        digest.update(Path(__file__).with_name(module).read_bytes())
+    return digest.hexdigest()
+
+
+def _describe(file: GGUFFile, folder: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     # Written beside the target and renamed, so that a killed start leaves nothing half-made.
     scratch = Path(tempfile.mkdtemp(dir=folder.parent))
     try:
-        AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name).save_pretrained(scratch)
-        config = AutoConfig.from_pretrained(path.parent, gguf_file=path.name)
-        vars(config).pop("quantization_config", None)  # we read the codes ourselves
-        config.save_pretrained(scratch)
+        _convert(file, scratch)
         scratch.rename(folder)
     except OSError:
         if not (folder / "config.json").is_file():  # else another process was faster
             raise
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _convert(file: GGUFFile, scratch: Path) -> None:
+    source = {"gguf_file": file.path.name, "trust_remote_code": False}
+    config = AutoConfig.from_pretrained(file.path.parent, **source)
+    vars(config).pop("quantization_config", None)  # we read the codes ourselves
+    factors = {name: file.plain(name) for name in FACTORS if name in file.tensors}
+    Settings(file.path, file.metadata, factors).complete(config)
+    config.save_pretrained(scratch)
+    AutoTokenizer.from_pretrained(file.path.parent, **source).save_pretrained(scratch)
+    types = file.metadata.get("tokenizer.ggml.token_type") or []
+    repair_tokenizer(scratch, file.metadata["tokenizer.ggml.tokens"], types, file.path.name)

@@ -10,11 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import gguf
 import numpy as np
 import torch
-from transformers.integrations.gguf.reader import GgufHeader, load_gguf_state_dict
+from transformers.integrations.gguf.reader import (
+    GgufHeader,
+    load_gguf_state_dict,
+    read_gguf_metadata,
+)
 
 from explorer.records.errors import ExplorerError
 from explorer.weights.gguf_codes import Q4_TYPES, Q8_TYPES, Codes, eight_bit_codes, four_bit_codes
@@ -40,6 +45,19 @@ class GGUFFile:
             raise ExplorerError(
                 f"{path.name} is not a readable GGUF file ({error!s:.120}): download it again."
             ) from error
+
+        parts = self.metadata.get("split.count", 1)
+        if parts > 1:
+            part = self.metadata.get("split.no", 0) + 1
+            raise ExplorerError(
+                f"{path.name} is part {part} of {parts} of a model: merge all parts with "
+                "'llama-gguf-split --merge FIRST_PART OUT.gguf' and give the merged file."
+            )
+
+    @cached_property
+    def metadata(self) -> dict[str, Any]:
+        """All settings by key; of lists of texts only the tokens, of others their length."""
+        return read_gguf_metadata(str(self.path), ("tokenizer.ggml.tokens",))[0]
 
     @property
     def architecture(self) -> str:
@@ -76,13 +94,24 @@ class GGUFFile:
         Raises ExplorerError if the file lacks it.
         """
         tensor = self.tensors.get(stored)
-        if tensor is None or tensor.shape != tuple(like.shape):
+        if tensor is None:
             raise ExplorerError(
-                f"{self.path.name} does not hold the weight '{stored}' in the shape that its "
-                "configuration asks for: download the file again, or choose another."
+                f"{self.path.name} lacks the weight '{stored}': download the file again, or choose "
+                "another."
             )
+        if tensor.shape != tuple(like.shape):
+            raise ExplorerError(
+                f"{self.path.name} holds the weight '{stored}' in the shape {list(tensor.shape)}, "
+                f"and its settings ask for {list(like.shape)}: it belongs to a variant of the "
+                f"architecture {self.architecture} that is not supported; choose another file."
+            )
+        return torch.from_numpy(self.plain(stored).copy()).to(like.dtype)
+
+    def plain(self, stored: str) -> np.ndarray:
+        """The values of a tensor that the file has, dequantised, in its own shape."""
+        tensor = self.tensors[stored]
         values = gguf.quants.dequantize(_typed(tensor), tensor.tensor_type)
-        return torch.from_numpy(values.reshape(tensor.shape).copy()).to(like.dtype)
+        return values.reshape(tensor.shape)
 
     def lm_head_codes(self) -> Codes | None:
         """The 8-bit codes of the LM head (the embedding's, where they are tied), if it has any."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import gguf
@@ -17,9 +18,17 @@ TYPES = gguf.GGMLQuantizationType
 
 
 def write_gguf(
-    path: Path, arch: str = "llama", kind: TYPES = TYPES.Q4_1, leave_out: str = ""
+    path: Path,
+    arch: str = "llama",
+    kind: TYPES = TYPES.Q4_1,
+    leave_out: str = "",
+    extra: Callable[[gguf.GGUFWriter], None] | None = None,
+    vocab: list[str] = VOCAB,
 ) -> Path:
-    """A file whose matrices are `kind`, the embedding Q8_0, and the norms float32."""
+    """A file whose matrices are `kind`, the embedding Q8_0, and the norms float32.
+
+    `extra` adds settings or tensors of its own.
+    """
     writer = gguf.GGUFWriter(path, arch)
     writer.add_context_length(128)
     writer.add_embedding_length(HIDDEN)
@@ -31,14 +40,16 @@ def write_gguf(
     writer.add_rope_freq_base(10000.0)
     writer.add_vocab_size(len(VOCAB))
     writer.add_tokenizer_model("gpt2")
-    writer.add_token_list(VOCAB)
+    writer.add_token_list(vocab)
     writer.add_token_merges(["h e", "l l"])
     control = gguf.TokenType.CONTROL
     writer.add_token_types(
-        [control if token.startswith("<|") else gguf.TokenType.NORMAL for token in VOCAB]
+        [control if token.startswith(("<|", "<｜")) else gguf.TokenType.NORMAL for token in vocab]
     )
     writer.add_bos_token_id(1)
     writer.add_eos_token_id(2)
+    if extra is not None:
+        extra(writer)
     for name, values, type_ in _tensors(arch, kind):
         if name != leave_out:
             data = gguf.quants.quantize(values, type_)

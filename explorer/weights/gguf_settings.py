@@ -1,0 +1,225 @@
+"""What a GGUF file says of its model beyond what transformers reads from it.
+
+transformers takes the sizes. Rotary scaling and factors, windows, caps and end-of-turn tokens are
+read here; any other setting that means something is refused by its name, because a model that runs
+without it would be silently wrong. Key names: the GGUF specification, llama.cpp's llama-arch.cpp.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from transformers import PretrainedConfig
+from transformers.integrations.ggml import GGUF_CONFIG_MAPPING
+from transformers.integrations.gguf.gguf_config_mapping import GGUF_CONFIG_ARCHS
+
+from explorer.records.errors import ExplorerError
+
+# Sizes that other settings give, and what a text model has no use for.
+HARMLESS = {
+    "context_length", "embedding_length", "block_count", "feed_forward_length", "vocab_size",
+    "attention.head_count", "attention.head_count_kv", "attention.layer_norm_rms_epsilon",
+    "attention.layer_norm_epsilon", "rope.freq_base", "tensor_data_layout",
+    "rope.scaling.finetuned", "rope.scaling.original_context_length",
+}  # fmt: skip
+SCALING = "rope.scaling."
+YARN = {
+    "rope.scaling.yarn_beta_fast": "beta_fast",
+    "rope.scaling.yarn_beta_slow": "beta_slow",
+    "rope.scaling.yarn_ext_factor": None,
+    "rope.scaling.yarn_attn_factor": "attention_factor",
+    "rope.scaling.yarn_log_multiplier": None,
+}
+HEAD_SIZE = {"llama", "mistral", "qwen2", "phi3"}  # whose classes heed a head_dim
+CAPS = {
+    "attn_logit_softcapping": "attn_logit_softcapping",
+    "final_logit_softcapping": "final_logit_softcapping",
+}
+PARTIAL_ROTARY = {"phi3", "stablelm", "nemotron"}  # whose classes turn a part of each head
+END_OF_TURN = ("eos_token_id", "eot_token_id", "eom_token_id")
+FACTORS = ("rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight")
+
+
+class Settings:
+    """The settings of one file; every one that is looked at counts as used.
+
+    `factors` are the file's tensors of rotary factors by name (FACTORS), each [rotary size / 2].
+    """
+
+    def __init__(
+        self, path: Path, metadata: dict[str, Any], factors: dict[str, np.ndarray]
+    ) -> None:
+        self.path, self.metadata, self.factors = path, metadata, factors
+        self.architecture: str = metadata["general.architecture"]
+        self._used = set(HARMLESS)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value of `{architecture}.{key}`."""
+        self._used.add(key)
+        return self.metadata.get(f"{self.architecture}.{key}", default)
+
+    def complete(self, config: PretrainedConfig) -> None:
+        """Put into `config` what transformers left out. Raises ExplorerError naming a key."""
+        mapped = GGUF_CONFIG_MAPPING.get(config.model_type.removesuffix("_text"), {})
+        self._used |= {key for key, name in mapped.items() if name is not None}
+        self._head_size(config)
+        self._rotary(config)
+        self._window(config)
+        self._caps(config)
+        self._ends(config)
+        if self.architecture not in GGUF_CONFIG_ARCHS:  # those are read whole, key by key
+            self._refuse_the_rest()
+
+    def _head_size(self, config: PretrainedConfig) -> None:
+        size = self.get("attention.key_length")
+        if size is not None and (hasattr(config, "head_dim") or config.model_type in HEAD_SIZE):
+            config.head_dim = size
+        size = _head_size(config)
+        for key in ("attention.key_length", "attention.value_length"):
+            if self.get(key, size) != size:
+                raise self._refusal(key)
+        turned = self.get("rope.dimension_count", size)
+        if turned == size:
+            return
+        if self.architecture not in PARTIAL_ROTARY or turned > size:
+            raise self._refusal("rope.dimension_count")
+        config.rope_parameters["partial_rotary_factor"] = turned / size
+
+    def _rotary(self, config: PretrainedConfig) -> None:
+        kind = self.get("rope.scaling.type", "none")
+        linear = self.get("rope.scale_linear", 0) or 0
+        if linear not in (0, 1):
+            raise self._refusal("rope.scale_linear")
+        if self.factors:
+            self._put_rotary(config, self._listed_factors(config))
+        elif kind == "linear":
+            self._put_rotary(
+                config,
+                {"rope_type": "linear", "factor": float(self._number("rope.scaling.factor"))},
+            )
+        elif kind == "yarn":
+            self._put_rotary(config, self._yarn())
+        elif kind != "none":
+            raise self._refusal("rope.scaling.type")
+
+    def _listed_factors(self, config: PretrainedConfig) -> dict[str, Any]:
+        """Factors by frequency, as LongRoPE has them: one list (Llama 3), or a long and a short."""
+        one = self.factors.get("rope_freqs.weight")
+        short = self.factors.get("rope_factors_short.weight", one)
+        long = self.factors.get("rope_factors_long.weight", one)
+        if short is None or long is None:
+            raise ExplorerError(
+                f"{self.path.name} holds one list of rotary factors and lacks the other "
+                f"({', '.join(self.factors)}): download the file again, or choose another."
+            )
+        whole = config.max_position_embeddings
+        border = whole if one is not None else self._original_length()
+        out = {
+            "rope_type": "longrope",
+            "short_factor": short.tolist(),
+            "long_factor": long.tolist(),
+            "original_max_position_embeddings": border,
+        }
+        attention = self.get("rope.scaling.attn_factor")
+        if attention or one is not None:
+            out["attention_factor"] = float(attention or 1.0)
+        else:
+            out["factor"] = whole / border
+        return out
+
+    def _yarn(self) -> dict[str, Any]:
+        out = {
+            "rope_type": "yarn",
+            "factor": float(self._number("rope.scaling.factor")),
+            "original_max_position_embeddings": self._original_length(),
+        }
+        for key, name in YARN.items():
+            value = self.get(key)
+            if value is not None and name is None and value not in (0.0, 1.0):
+                raise self._refusal(key)
+            if value is not None and name is not None:
+                out[name] = float(value)
+        attention = self.get("rope.scaling.attn_factor")
+        if attention:
+            out["attention_factor"] = float(attention)
+        return out
+
+    def _original_length(self) -> int:
+        return int(self._number("rope.scaling.original_context_length"))
+
+    def _number(self, key: str) -> float:
+        value = self.get(key)
+        if not isinstance(value, int | float) or value <= 0:
+            raise ExplorerError(
+                f"{self.path.name} scales its rotary positions but does not say by how much "
+                f"('{self.architecture}.{key}'): choose another file."
+            )
+        return value
+
+    def _put_rotary(self, config: PretrainedConfig, scaling: dict[str, Any]) -> None:
+        parameters = config.rope_parameters
+        if "full_attention" in parameters:  # Gemma 3 scales its global layers alone
+            parameters = parameters["full_attention"]
+        parameters.update(scaling)
+        if hasattr(config, "original_max_position_embeddings"):  # Phi-3 names the border twice
+            border = scaling.get("original_max_position_embeddings")
+            config.original_max_position_embeddings = border or config.max_position_embeddings
+
+    def _window(self, config: PretrainedConfig) -> None:
+        window = self.get("attention.sliding_window")
+        if config.model_type == "mistral":  # its class has a window where the file says nothing
+            config.sliding_window = window or None
+            return
+        if not window or window >= config.max_position_embeddings:
+            return
+        if getattr(config, "sliding_window", None) == window:
+            return
+        if config.model_type not in ("phi3", "mistral", "gpt_oss", "starcoder2"):
+            raise self._refusal("attention.sliding_window")
+        config.sliding_window = window
+
+    def _caps(self, config: PretrainedConfig) -> None:
+        for key, name in CAPS.items():
+            value = self.get(key)
+            if not value:
+                continue
+            if not hasattr(config, name):
+                raise self._refusal(key)
+            setattr(config, name, value)
+
+    def _ends(self, config: PretrainedConfig) -> None:
+        """All tokens that end a turn, where the file names more than one."""
+        named = [self.metadata.get(f"tokenizer.ggml.{key}") for key in END_OF_TURN]
+        listed = config.eos_token_id
+        known = listed if isinstance(listed, list) else [listed]
+        ids = dict.fromkeys(i for i in (*named, *known) if isinstance(i, int))
+        if len(ids) > 1:
+            config.eos_token_id = list(ids)
+
+    def _refuse_the_rest(self) -> None:
+        prefix = f"{self.architecture}."
+        for key, value in self.metadata.items():
+            short = key.removeprefix(prefix)
+            if key.startswith(prefix) and short not in self._used and _means_something(value):
+                raise self._refusal(short)
+
+    def _refusal(self, key: str) -> ExplorerError:
+        value = self.metadata.get(f"{self.architecture}.{key}")
+        return ExplorerError(
+            f"{self.path.name} sets '{self.architecture}.{key}' to {value!s:.40}, which is not "
+            "supported for this architecture, and without it every answer would be wrong: choose "
+            "another file of the model, or its safetensors."
+        )
+
+
+def _head_size(config: PretrainedConfig) -> int:
+    size = getattr(config, "head_dim", None)
+    return size or config.hidden_size // config.num_attention_heads
+
+
+def _means_something(value: Any) -> bool:
+    if isinstance(value, list):
+        return any(map(_means_something, value))
+    return value not in (0, 0.0, False, "", "none", None)
