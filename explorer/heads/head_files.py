@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from explorer.records.errors import ExplorerError
 from explorer.weights.folders import CONFIG, WEIGHTS
 
 HEAD_FILES = (WEIGHTS, "medusa_lm_head.safetensors", "medusa_lm_head.pt")
+PICKLED = "pytorch_model.bin"
+_HEADS_ALONE = re.compile(r"(\d+\.\d+|blocks|lm_heads)\.")
 IN_MODEL = "medusa_head."  # how heads are named among the weights of a whole model
 
 
@@ -42,7 +45,8 @@ def weights_file(folder: Path, raw: dict[str, Any]) -> Path:
     """The one file or shard index that holds the heads. Raises ExplorerError if there is none."""
     # A full checkpoint may hold medusa_lm_head files beside the model's own weights.
     names = HEAD_FILES if "num_heads" in raw else (*HEAD_FILES[1:], HEAD_FILES[0])
-    for name in (*names, f"{WEIGHTS}.index.json", "pytorch_model.bin"):
+    indexes = [f"{name}.index.json" for name in (*names, PICKLED)]
+    for name in (*names, *indexes, PICKLED):
         if (folder / name).is_file():
             return folder / name
     raise ExplorerError(
@@ -80,12 +84,14 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
 
 def _read_shards(index: Path) -> dict[str, Tensor]:
     shards = json.loads(index.read_text(encoding="utf-8"))["weight_map"]
+    wanted = [key for key in shards if key.startswith(IN_MODEL)]
+    wanted = wanted or [key for key in shards if _HEADS_ALONE.match(key)]
     # Path(...).name: an index must not point outside its own folder.
-    names = {Path(file).name for key, file in shards.items() if key.startswith(IN_MODEL)}
+    names = {Path(shards[key]).name for key in wanted}
     found: dict[str, Tensor] = {}
     for name in sorted(names):
-        found |= _read_safetensors(index.with_name(name))
-    return found
+        found |= read_tensors(index.with_name(name))
+    return {key: found[key] for key in wanted if key in found}
 
 
 def _read_safetensors(path: Path) -> dict[str, Tensor]:
@@ -107,4 +113,4 @@ def require(tensors: dict[str, Tensor], wanted: set[str], place: Path) -> None:
 
 def stored_dtype(tensors: dict[str, Tensor]) -> torch.dtype:
     """The dtype of the floating-point tensors."""
-    return next(t.dtype for t in tensors.values() if t.is_floating_point())
+    return next((t.dtype for t in tensors.values() if t.is_floating_point()), torch.float32)

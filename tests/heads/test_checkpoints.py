@@ -1,5 +1,6 @@
 import json
 import pickle
+from pathlib import Path
 from types import SimpleNamespace
 
 import huggingface_hub
@@ -9,6 +10,7 @@ from huggingface_hub.errors import LocalEntryNotFoundError
 from safetensors.torch import save_file
 
 from explorer.heads.checkpoints import load_heads, save_heads
+from explorer.heads.head_files import read_tensors
 from explorer.records.errors import ExplorerError
 from explorer.weights import hub
 from tests.heads.test_heads import H, K, V, config, kinds, make
@@ -117,10 +119,73 @@ def test_full_checkpoint_of_medusa_1_0(tmp_path, layout):
     assert same(load_heads(tmp_path, base()), make("own"))
 
 
-def test_fewer_heads_than_stored_can_be_named_in_the_config(tmp_path):
+@pytest.mark.parametrize("named", [2, K + 3])
+def test_the_tensors_decide_how_many_heads_there_are(tmp_path, named):
     save_file(public_tensors(), tmp_path / "medusa_lm_head.safetensors")
-    public_config(tmp_path, medusa_num_heads=2)
-    assert load_heads(tmp_path).config.num_heads == 2
+    public_config(tmp_path, medusa_num_heads=named)
+    assert load_heads(tmp_path).config.num_heads == K
+
+
+def vllm_tensors():
+    """The public tensors under vLLM's names."""
+    out = {}
+    for name, tensor in public_tensors().items():
+        k, b, what = name.split(".", 2)
+        if what == "weight":
+            out[f"lm_heads.{k}.weight"] = tensor
+        else:
+            out[f"blocks.{k}.layers.{b}.{what.removeprefix('linear.')}"] = tensor
+    return out
+
+
+def test_heads_in_vllms_layout(tmp_path):
+    save_file(vllm_tensors(), tmp_path / "model.safetensors")
+    public_config(tmp_path, num_heads=K, model_type="medusa", architectures=["MedusaModel"])
+    assert same(load_heads(tmp_path), make("own"))
+
+
+def test_heads_in_vllms_layout_without_biases_or_with_a_vocabulary_of_their_own(tmp_path):
+    tensors = {n: t for n, t in vllm_tensors().items() if not n.endswith("bias")}
+    save_file(tensors, tmp_path / "model.safetensors")
+    public_config(tmp_path, num_heads=K)
+    assert not load_heads(tmp_path).block_bias.any()
+    save_file(tensors | {"token_map": torch.arange(3)}, tmp_path / "model.safetensors")
+    with pytest.raises(ExplorerError, match=r"vLLM's layout .*token_map"):
+        load_heads(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["medusa_lm_head.safetensors", "pytorch_model.bin"])
+def test_heads_in_several_files(tmp_path, name):
+    where = {}
+    for i, (key, tensor) in enumerate(public_tensors().items()):
+        part = f"part-{i % 2}{Path(name).suffix}"
+        where[key] = part
+        content = {key: tensor} | (read_tensors(tmp_path / part) if i > 1 else {})
+        (save_file if part.endswith("safetensors") else torch.save)(content, tmp_path / part)
+    (tmp_path / f"{name}.index.json").write_text(json.dumps({"weight_map": where}))
+    public_config(tmp_path)
+    assert same(load_heads(tmp_path), make("own"))
+    (tmp_path / "part-1").with_suffix(Path(name).suffix).unlink()
+    with pytest.raises(ExplorerError, match="damaged or incomplete"):
+        load_heads(tmp_path)
+
+
+@pytest.mark.parametrize("shape", [(0,), (), (H * H,), (0, H)])
+@pytest.mark.parametrize("spoilt", ["0.0.linear.weight", "1.1.weight"])
+def test_tensors_that_were_not_gathered(tmp_path, shape, spoilt):
+    tensors = public_tensors() | {spoilt: torch.zeros(shape)}
+    save_file(tensors, tmp_path / "medusa_lm_head.safetensors")
+    public_config(tmp_path)
+    with pytest.raises(ExplorerError, match=r"not whole: .* ZeRO-3 and FSDP"):
+        load_heads(tmp_path)
+
+
+def test_all_tensors_empty(tmp_path):
+    tensors = {name: torch.empty(0) for name in public_tensors()}
+    torch.save(tensors, tmp_path / "medusa_lm_head.pt")
+    public_config(tmp_path)
+    with pytest.raises(ExplorerError, match="not whole"):
+        load_heads(tmp_path)
 
 
 @pytest.mark.parametrize(
