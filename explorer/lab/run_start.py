@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from explorer.models.base import LanguageModel
-from explorer.models.chat import Pieces, encode_prompt
+from explorer.models.chat import Pieces, encode_prompt, require_known
 from explorer.records.continuation import Continuation
 from explorer.records.errors import ExplorerError
 from explorer.records.schema import Trace
@@ -45,6 +45,7 @@ def run_start(
 def encode(model: LanguageModel, prompt: str, settings: DecodeSettings) -> list[int]:
     """Token ids of a prompt. Raises ExplorerError if it is empty or too long."""
     ids = encode_prompt(model.tokenizer, prompt, settings.system_prompt, settings.raw_prompt)
+    require_known(ids, model.vocab_size)
     if len(ids) >= model.context_length:
         raise ExplorerError(
             f"The prompt has {len(ids)} tokens and the model reads {model.context_length} in all: "

@@ -7,8 +7,9 @@ the first new token to the last.
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -144,7 +145,7 @@ def clocked_generate(
         **options,
     )
     # Inference mode is more than most callers grant it, and what our own loop runs in.
-    with torch.inference_mode(), model.library_attention():
+    with torch.inference_mode(), model.library_attention(), _no_settings_of_its_own(model.network):
         output = model.network.generate(
             input_ids=prompt,
             attention_mask=torch.ones_like(prompt),
@@ -153,6 +154,17 @@ def clocked_generate(
             assistant_model=assistant,
         )
     return output[0, len(ids) :].tolist(), clock
+
+
+@contextlib.contextmanager
+def _no_settings_of_its_own(network: PreTrainedModel) -> Iterator[None]:
+    """Within it, the model's own generation_config (penalties, forbidden tokens) is out of play."""
+    own = network.generation_config
+    network.generation_config = GenerationConfig()
+    try:
+        yield
+    finally:
+        network.generation_config = own
 
 
 class Clock(BaseStreamer):

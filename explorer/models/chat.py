@@ -16,13 +16,19 @@ def encode_prompt(
 ) -> list[int]:
     """Token ids of a prompt: in the chat template where there is one, else as plain text.
 
-    `raw` skips the template. What the prompt says in the template's own marks (`<|im_end|>`) stays
-    text only as far as the tokenizer keeps it so. Raises ExplorerError for an empty prompt, and
-    where the template refuses the system prompt.
+    `raw` skips the template, and with it the place for a system prompt. What the prompt says in
+    the template's own marks (`<|im_end|>`) stays text only as far as the tokenizer keeps it so.
+    Raises ExplorerError for an empty prompt, and where there is no place for a system prompt.
     """
     if not prompt.strip():
         raise ExplorerError("The prompt is empty: type something for the model to answer.")
     if raw or not getattr(tokenizer, "chat_template", None):
+        if system:
+            why = "A raw prompt" if raw else "This model has no chat template, so its prompt"
+            raise ExplorerError(
+                f"{why} has no place for a system prompt: leave it empty, or begin the prompt with "
+                "it."
+            )
         ids = tokenizer(prompt)["input_ids"]
     else:
         ids = _templated(tokenizer, prompt, system)
@@ -39,7 +45,22 @@ def _templated(tokenizer: PreTrainedTokenizerBase, prompt: str, system: str | No
     except Exception as error:  # a template is a program of its own and raises what it likes
         remedy = "leave the system prompt empty" if system else "use the raw prompt"
         raise ExplorerError(f"The model's chat template refuses this: {remedy}.") from error
+    if system and system.strip() not in text:
+        raise ExplorerError(
+            "The model's chat template ignores the system prompt: leave it empty, or begin the "
+            "prompt with it."
+        )
     return tokenizer(text, add_special_tokens=False)["input_ids"]
+
+
+def require_known(ids: list[int], vocab_size: int) -> None:
+    """Raise ExplorerError for token ids that the model has no row for."""
+    if ids and max(ids) >= vocab_size:
+        raise ExplorerError(
+            f"The tokenizer makes token {max(ids)} of this prompt, and the model knows only "
+            f"{vocab_size} tokens: they do not belong together, so choose another copy of the "
+            "model."
+        )
 
 
 def _byte_of_character() -> dict[str, int]:

@@ -64,7 +64,12 @@ def load_model(
             else _network(weights, backend, device)
         )
         model = _wrapped(network, weights, file, backend, device, _title(options))
+    preset = options.chosen_preset
+    if preset and preset.chat_template and not model.tokenizer.chat_template:
+        model.tokenizer.chat_template = preset.chat_template
     model.notes.append(why)
+    if not getattr(model.tokenizer, "chat_template", None):
+        model.notes.append("No chat template: prompts are given to the model as they are typed.")
     return model
 
 

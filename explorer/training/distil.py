@@ -27,18 +27,16 @@ def epoch_batches(
     return batches
 
 
-def reply_states(
-    network: Any, conversations: Sequence[Conversation], device: torch.device
-) -> Tensor:
+def reply_states(model: Any, conversations: Sequence[Conversation]) -> Tensor:
     """Hidden states [R, H] that predict the replies' tokens, conversation after conversation.
 
     Sequences are padded at the right, where causal attention never looks.
     """
     sequences = [(c.prompt + c.response)[:-1] for c in conversations]
-    output = network.base_model(input_ids=right_padded(sequences).to(device), use_cache=False)
+    hidden = model.body(input_ids=right_padded(sequences).to(model.device), use_cache=False)
     parts = [
         states[len(c.prompt) - 1 : len(c.prompt) - 1 + len(c.response)]
-        for states, c in zip(output.last_hidden_state, conversations, strict=True)
+        for states, c in zip(hidden, conversations, strict=True)
     ]
     return torch.cat(parts)
 

@@ -164,9 +164,7 @@ class _Distillation:
         chosen = [self.train[i] for i in batch]
         device = self.model.device
         with self.draft.library_attention(), mixed_precision(device):
-            states = reply_states(
-                self.draft.network, [self.conversations[i] for i in chosen], device
-            )
+            states = reply_states(self.draft, [self.conversations[i] for i in chosen])
         teacher = self.cache.hidden[self.cache.rows_of(chosen)].to(device)
         return distribution_loss(states, teacher, self.draft.lm_head.weight), {}
 

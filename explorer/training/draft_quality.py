@@ -55,7 +55,7 @@ def draft_quality(draft: DraftModel, held_out: HeldOut) -> dict[str, float]:
     for start in range(0, len(texts), CONVERSATIONS_AT_A_TIME):
         part = texts[start : start + CONVERSATIONS_AT_A_TIME]
         with draft.library_attention():
-            states = reply_states(draft.network, part, draft.device)
+            states = reply_states(draft, part)
         guesses = first_choices(draft, states).split([len(c.response) for c in part])
         for text, guess, choice in zip(part, guesses, choices[start:], strict=False):
             right = guess == choice

@@ -24,7 +24,7 @@ from pydantic import Field
 
 from explorer.decoding.sampling import distribution
 from explorer.models.base import LanguageModel
-from explorer.models.chat import encode_prompt
+from explorer.models.chat import encode_prompt, require_known
 from explorer.records.errors import ExplorerError
 from explorer.training.data import distinct_share
 from explorer.training.journal import Journal
@@ -225,6 +225,7 @@ class _Work:
         """Queue the reply to a prompt, or note in the journal that the prompt is of no use."""
         try:
             ids = encode_prompt(self.model.tokenizer, prompt)
+            require_known(ids, self.model.vocab_size)
         except ExplorerError:
             ids = []
         limit = min(self.options.max_new_tokens, self.model.context_length - len(ids))

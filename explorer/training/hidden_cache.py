@@ -162,8 +162,8 @@ def _padded_states(model: Any, sequences: Sequence[Sequence[int]]) -> list[torch
     """One pass over right-padded sequences: under causal attention no token sees the padding."""
     ids = right_padded(sequences)
     with model.library_attention():
-        output = model.network.base_model(input_ids=ids.to(model.device), use_cache=False)
-    return [s[: len(q)] for s, q in zip(output.last_hidden_state, sequences, strict=True)]
+        hidden = model.body(input_ids=ids.to(model.device), use_cache=False)
+    return [s[: len(q)] for s, q in zip(hidden, sequences, strict=True)]
 
 
 def _batching_is_faithful(model: Any, conversations: Sequence[Conversation]) -> bool:

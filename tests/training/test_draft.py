@@ -156,7 +156,7 @@ def test_reply_states_are_those_of_single_passes(tmp_path):
     base = tiny_model()
     texts = [Conversation((1, 2, 3), (4, 5, 6, 7)), Conversation((9,), (8, 7))]
     with base.library_attention(), torch.no_grad():
-        states = reply_states(base.network, texts, base.device)
+        states = reply_states(base, texts)
     assert states.shape == (6, base.hidden_size)
     alone = base.hidden_states(torch.tensor([1, 2, 3, 4, 5, 6]))[2:]
     torch.testing.assert_close(states[:4], alone, rtol=1e-4, atol=1e-5)

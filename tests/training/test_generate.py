@@ -73,6 +73,29 @@ def test_texts_side_by_side_are_what_each_would_be_alone(model):
         assert together[tuple(ids)] == alone
 
 
+class Watched(TextInProgress):
+    """Keeps the logits that each of its tokens was chosen from."""
+
+    def __init__(self, ids, limit):
+        super().__init__(ids, limit)
+        self.rows = []
+
+    def choose(self, logits, likeliest):
+        self.rows.append(logits.clone())
+        return likeliest
+
+
+@pytest.mark.parametrize("architecture", ["llama", "mistral", "gemma2", "gemma3"])
+def test_windows_hold_for_texts_side_by_side(architecture):
+    model = tiny_model(architecture)
+    waiting = [Watched(list(range(5, 5 + n)), 24) for n in (4, 20)]  # shorter, longer than a window
+    for text in decode_together(model, lambda: waiting.pop() if waiting else None, 2):
+        with torch.inference_mode(), model.library_attention():
+            right = model.network(input_ids=torch.tensor([text.ids + text.new])).logits[0]
+        ours = torch.stack(text.rows)
+        torch.testing.assert_close(ours, right[len(text.ids) - 1 : -1], atol=1e-3, rtol=1e-3)
+
+
 def test_replies_to_a_file_of_prompts(model, tmp_path):
     result = generate(model, options(tmp_path))
     made_by, lines = records(result.out)

@@ -41,6 +41,9 @@ class TinyBase:
         self.single_passes += 1
         return self.network.model(input_ids=ids[None], use_cache=False).last_hidden_state[0]
 
+    def body(self, **inputs):
+        return self.network.model(**inputs).last_hidden_state
+
     def library_attention(self):
         return contextlib.nullcontext()
 
