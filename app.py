@@ -5,7 +5,7 @@ import sys
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
-from explorer.ui.serve import main
+from explorer.ui.start import main
 
 if __name__ == "__main__":
     sys.exit(main())

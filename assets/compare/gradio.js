@@ -1,5 +1,7 @@
 // Runs inside gr.HTML (js_on_load): mounts the Compare page and hands it every message, in order.
-const root = `${(window.gradio_config?.root ?? location.origin).replace(/\/$/, "")}/`;
+// Of the app's own address only the path holds: a proxy may change scheme, host and port.
+const { pathname } = new URL(window.gradio_config?.root ?? "/", location.href);
+const root = `${location.origin}${pathname.replace(/\/$/, "")}/`;
 const waiting = [];
 let page = null;
 

@@ -1,7 +1,9 @@
 // Fills the prompt and the settings with what the address asks for; the values come in the order
 // of explorer.ui.settings.SettingsInputs.
 async (prompt, ...values) => {
-  const root = `${(window.gradio_config?.root ?? location.origin).replace(/\/$/, "")}/`;
+  // Of the app's own address only the path holds: a proxy may change scheme, host and port.
+  const { pathname } = new URL(window.gradio_config?.root ?? "/", location.href);
+  const root = `${location.origin}${pathname.replace(/\/$/, "")}/`;
   const { SETTINGS, wantedFrom } = await import(`${root}step_explorer/permalink.js`);
   const wanted = wantedFrom(location.hash);
   const examples = wanted.example ? await (await fetch(`${root}traces/index.json`)).json() : [];

@@ -2,7 +2,7 @@
 
 import os
 
-from explorer.weights.sources import cache_folder
+from explorer.weights.cache import cache_folder
 
 # Kernels are compiled once and kept with the other fetched things: the folder of the code may be
 # read-only, and numba refuses to cache where it cannot write.

@@ -18,6 +18,7 @@ from explorer.models.loader import load_model
 from explorer.records.errors import ExplorerError
 from explorer.records.progress import Progress, quiet
 from explorer.weights.folders import CONFIG
+from explorer.weights.places import require_places
 from explorer.weights.presets import NO_HEADS, model_options
 
 
@@ -42,6 +43,7 @@ def load(
     options = model_options(
         preset=preset, model=model, heads=heads, backend=backend, device=device, adapter=adapter
     )
+    require_places(options)
     base = load_model(options, progress, check_architecture)
     folder = adapter_folder(options.adapter, options.heads_sources)
     if folder is not None:

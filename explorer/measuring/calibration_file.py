@@ -15,7 +15,7 @@ import torch
 from explorer.analysis.calibration import Calibration, Key
 from explorer.heads.fingerprint import heads_hash
 from explorer.records.errors import ExplorerError
-from explorer.weights.sources import cache_folder
+from explorer.weights.cache import cache_folder
 
 if TYPE_CHECKING:
     from explorer.heads.heads import MedusaHeads

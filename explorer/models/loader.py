@@ -26,7 +26,8 @@ from explorer.models.backends import DTYPES, choose_backend, choose_device, quan
 from explorer.models.base import LanguageModel
 from explorer.models.gguf_network import can_fill, fill, refuse_unread
 from explorer.records.errors import ExplorerError
-from explorer.records.progress import Progress, quiet
+from explorer.weights import hub
+from explorer.weights.cache import CACHE_VARIABLE, cache_folder, chosen_folder
 from explorer.weights.gguf_cache import described
 from explorer.weights.gguf_file import GGUFFile
 from explorer.weights.presets import ModelOptions
@@ -53,7 +54,7 @@ def load_model(
     with _quiet_libraries(), _explained(options.model_source):
         file = GGUFFile(weights.gguf) if weights.gguf else None
         backend, why = choose_backend(options.backend, file, device)
-        config = AutoConfig.from_pretrained(_description(weights, file), trust_remote_code=False)
+        config = _configuration(weights, file)
         if inspect is not None:
             tell("Checking the architecture", None)
             inspect(config, _title(options))
@@ -68,6 +69,11 @@ def load_model(
     if preset and preset.chat_template and not model.tokenizer.chat_template:
         model.tokenizer.chat_template = preset.chat_template
     model.notes.append(why)
+    if cache_folder() != chosen_folder():
+        model.notes.append(
+            f"{chosen_folder()} cannot be written, so what is fetched is kept in "
+            f"{cache_folder()}: set {CACHE_VARIABLE} to a folder that stays."
+        )
     if not getattr(model.tokenizer, "chat_template", None):
         model.notes.append("No chat template: prompts are given to the model as they are typed.")
     return model
@@ -100,6 +106,19 @@ def _wrapped(
 def _description(weights: Weights, file: GGUFFile | None) -> str | Path:
     """Where transformers reads the configuration and the tokenizer."""
     return described(file) if file else weights.folder
+
+
+def _configuration(weights: Weights, file: GGUFFile | None) -> PretrainedConfig:
+    try:
+        return AutoConfig.from_pretrained(_description(weights, file), trust_remote_code=False)
+    except (OSError, ValueError) as error:
+        names = [] if file or Path(weights.folder).is_dir() else hub.gguf_files(weights.folder)
+        if not names:
+            raise
+        listed = ", ".join(f"{weights.folder}:{name}" for name in names[:3])
+        raise ExplorerError(
+            f"'{weights.folder}' holds GGUF files only: name one of them, as in {listed}."
+        ) from error
 
 
 def _gguf_network(file: GGUFFile, config: PretrainedConfig, backend: str, device: torch.device):
@@ -234,6 +253,11 @@ def _explained(source: str) -> Iterator[None]:
             raise ExplorerError(
                 f"'{source}' could not be loaded: check the name, and the network connection if "
                 f"it has to be downloaded ({_first_line(text)})."
+            ) from error
+        if isinstance(error, ImportError):
+            raise ExplorerError(
+                f"'{source}' is stored in a form that needs a package which is not installed "
+                f"({_first_line(text)})."
             ) from error
         raise ExplorerError(
             f"'{source}' is not a causal language model that this version supports: choose "

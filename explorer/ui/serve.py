@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import os
-import sys
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, get_args
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import gradio as gr
 from starlette.middleware import Middleware
 
-from explorer.records.progress import Progress
-from explorer.records.settings import Backend, Device
 from explorer.ui.api import connect_api
 from explorer.ui.compare_handlers import connect_compare
 from explorer.ui.handlers import connect
@@ -29,46 +25,10 @@ if TYPE_CHECKING:
 
 SPACE_PORT = 7860
 TITLE = "Medusa Explorer"
-NO_MCP = "--mcp needs one package more: pip install -r requirements-mcp.txt"
 REPLAY = (
     "Recorded runs only: open one from the list below, or a saved trace. To run prompts, start the "
     "app without --replay."
 )
-
-
-def parser() -> argparse.ArgumentParser:
-    """The options of `python app.py`."""
-    on_space = "SPACE_ID" in os.environ
-    out = argparse.ArgumentParser(
-        prog="app.py", description="Medusa Explorer, the web app.", allow_abbrev=False
-    )
-    out.add_argument("--host", help="address to listen on (default 127.0.0.1)")
-    out.add_argument("--port", type=int, help="port (default: the first free one from 7860)")
-    which = out.add_mutually_exclusive_group()
-    which.add_argument("--preset", default="default", metavar="NAME")
-    which.add_argument("--model", metavar="ID_OR_PATH", help="a Hub id, folder or GGUF file")
-    out.add_argument("--heads", metavar="ID_OR_PATH", help="Medusa heads that fit the model")
-    out.add_argument("--adapter", metavar="FOLDER", help="a LoRA adapter made by 'train joint'")
-    out.add_argument("--backend", choices=get_args(Backend), default="auto")
-    out.add_argument("--device", choices=get_args(Device), default="auto")
-    out.add_argument(
-        "--replay",
-        action="store_true",
-        help="no model: look at recorded runs only (needs neither torch nor weights)",
-    )
-    out.add_argument(
-        "--public",
-        action="store_true",
-        default=on_space,
-        help="limits for a host that anyone may use",
-    )
-    out.add_argument(
-        "--mcp",
-        action="store_true",
-        help="offer run and race as tools to agents, over the Model Context Protocol (needs "
-        "requirements-mcp.txt)",
-    )
-    return out
 
 
 def build_app(worker: ModelWorker, limits: Limits) -> gr.Blocks:
@@ -92,8 +52,9 @@ def serve(
     """Launch the app and begin to load; returns while both go on. `mcp`: with tools for agents."""
     demo = build_app(worker, limits)
     on_space = "SPACE_ID" in os.environ
+    bypass_proxies(host)
     demo.launch(
-        server_name=host or ("0.0.0.0" if on_space else None),
+        server_name=bracketed(host) or ("0.0.0.0" if on_space else None),
         server_port=port or (SPACE_PORT if on_space else None),
         theme=theme(),
         css_paths=STYLE_SHEETS,
@@ -113,9 +74,30 @@ def serve(
     return demo
 
 
+def bracketed(host: str | None) -> str | None:
+    """An IPv6 address in brackets, as it is written in front of a port; other hosts as they are."""
+    return f"[{host}]" if host and ":" in host and not host.startswith("[") else host
+
+
+def bypass_proxies(host: str | None) -> None:
+    """Gradio asks its own server whether it is up: that must not go through a proxy."""
+    own = ["127.0.0.1", "localhost", "::1", *([host.strip("[]")] if host else [])]
+    for name in ("NO_PROXY", "no_proxy"):
+        listed = [entry for entry in os.environ.get(name, "").split(",") if entry.strip()]
+        os.environ[name] = ",".join(dict.fromkeys([*listed, *own]))
+
+
 def replay(progress: Progress) -> Lab:
     """Loads nothing: the page then shows recorded runs."""
     raise RecordedOnlyError(REPLAY)
+
+
+def what_to_serve(
+    args: argparse.Namespace,
+) -> tuple[ModelWorker, Limits, str | None, int | None, bool]:
+    """What `serve` is called with for the options of the command line."""
+    worker = ModelWorker(replay if args.replay else loader(args))
+    return worker, PUBLIC if args.public else PRIVATE, args.host, args.port, args.mcp
 
 
 def loader(args: argparse.Namespace) -> Callable[[Progress], Lab]:
@@ -136,23 +118,3 @@ def loader(args: argparse.Namespace) -> Callable[[Progress], Lab]:
         )
 
     return load
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the app until it is stopped. Returns the exit status."""
-    args = parser().parse_args(argv)
-    if args.mcp and importlib.util.find_spec("mcp") is None:
-        print(f"app.py: {NO_MCP}", file=sys.stderr)
-        return 2
-    try:
-        worker = ModelWorker(replay if args.replay else loader(args))
-        demo = serve(worker, PUBLIC if args.public else PRIVATE, args.host, args.port, args.mcp)
-    except OSError:
-        where = f"{args.host or 'this machine'}, port {args.port or 'any'}"
-        print(
-            f"app.py: cannot listen on {where}: choose another --host or --port.", file=sys.stderr
-        )
-        return 2
-    print(f"{TITLE} is at {demo.local_url}", flush=True)
-    demo.block_thread()
-    return 0

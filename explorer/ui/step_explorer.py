@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 import gradio as gr
+from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Mount
+from starlette.routing import BaseRoute, Route
 from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
 
 from explorer.records.paths import ASSETS
 
@@ -53,15 +54,17 @@ def run_and_event(asked: object) -> tuple[str, int]:
     return "", 0
 
 
-class _Fresh(StaticFiles):
-    """Files that a browser asks for again, so that an update reaches it."""
-
-    async def get_response(self, path: str, scope: Scope) -> Response:
-        answer = await super().get_response(path, scope)
-        answer.headers["cache-control"] = "no-cache"
-        return answer
-
-
 def routes() -> list[BaseRoute]:
     """Where the app serves the components' own files."""
-    return [Mount(f"/{path}", _Fresh(directory=ASSETS / folder)) for path, folder in SERVED.items()]
+    return [_route(path, StaticFiles(directory=ASSETS / folder)) for path, folder in SERVED.items()]
+
+
+def _route(path: str, files: StaticFiles) -> BaseRoute:
+    # No Mount: behind a proxy that strips a prefix, a mounted app takes the prefix for its own.
+    async def answer(request: Request) -> Response:
+        asked = os.path.normpath(os.path.join(*request.path_params["file"].split("/")))
+        found = await files.get_response(asked, request.scope)
+        found.headers["cache-control"] = "no-cache"  # asked for again, so that an update arrives
+        return found
+
+    return Route(f"/{path}/{{file:path}}", answer, methods=["GET", "HEAD"])

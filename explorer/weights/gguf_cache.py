@@ -15,10 +15,10 @@ from pathlib import Path
 
 from transformers import AutoConfig, AutoTokenizer
 
+from explorer.weights.cache import cache_folder, read_folders
 from explorer.weights.gguf_file import GGUFFile
 from explorer.weights.gguf_settings import FACTORS, Settings
 from explorer.weights.gguf_tokenizer import repair_tokenizer
-from explorer.weights.sources import cache_folder
 
 
 def described(file: GGUFFile) -> Path:
@@ -26,9 +26,12 @@ def described(file: GGUFFile) -> Path:
 
     Raises ExplorerError where the file sets something that the product cannot honour.
     """
-    folder = cache_folder() / "gguf" / _key(file.path)
-    if not (folder / "config.json").is_file():
-        _describe(file, folder)
+    key = _key(file.path)
+    for place in read_folders():
+        if (place / "gguf" / key / "config.json").is_file():
+            return place / "gguf" / key
+    folder = cache_folder() / "gguf" / key
+    _describe(file, folder)
     return folder
 
 

@@ -50,13 +50,11 @@ def download(repo: str, filename: str, folder: Path | None = None) -> Path:
         )
 
 
-def heads_folder(folder_or_repo_id: str | Path) -> Path:
-    """The local folder itself, or the folder of the downloaded (or cached) repository of heads.
+def local_heads(folder_or_repo_id: str | Path) -> Path | None:
+    """The local folder itself, or None for what names a repository of the Hub.
 
-    Raises ExplorerError: no such folder or repository, access refused, offline.
+    Raises ExplorerError where it can be neither.
     """
-    import huggingface_hub
-
     folder = Path(folder_or_repo_id).expanduser()
     if folder.is_dir():
         return folder
@@ -66,6 +64,31 @@ def heads_folder(folder_or_repo_id: str | Path) -> Path:
             f"There is no folder {name} with heads: give an existing folder or a Hub id such as "
             "owner/name."
         )
+    return None
+
+
+def gguf_files(repo: str) -> list[str]:
+    """Names of the GGUF files of a repository; none where the Hub cannot be asked."""
+    import huggingface_hub
+
+    try:
+        with _quiet_log():
+            return [n for n in huggingface_hub.list_repo_files(repo) if n.endswith(".gguf")]
+    except Exception:  # offline, no such repository: the error at hand says so already
+        return []
+
+
+def heads_folder(folder_or_repo_id: str | Path) -> Path:
+    """The local folder itself, or the folder of the downloaded (or cached) repository of heads.
+
+    Raises ExplorerError: no such folder or repository, access refused, offline.
+    """
+    import huggingface_hub
+
+    folder = local_heads(folder_or_repo_id)
+    if folder is not None:
+        return folder
+    name = str(folder_or_repo_id)
     with hub_errors(name), _quiet_log():
         return Path(
             huggingface_hub.snapshot_download(

@@ -11,7 +11,6 @@ import errno
 import hashlib
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,9 +21,12 @@ from typing import BinaryIO
 from explorer.records.errors import ExplorerError
 from explorer.records.progress import Progress, quiet
 from explorer.weights import hub, wheel
+from explorer.weights.cache import CACHE_VARIABLE, cache_folder, read_folders
 from explorer.weights.presets import DEFAULT, ModelOptions, Preset
 
-CACHE_VARIABLE = "MEDUSA_EXPLORER_CACHE"
+Progress = Callable[[str, float | None], None]
+"""Called with what is being done and how much of it is done: 0…1, or None where unknown."""
+
 GGUF_MAGIC = b"GGUF"
 _CHUNK = 1 << 20
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT} if hasattr(errno, "EDQUOT") else {errno.ENOSPC}
@@ -51,21 +53,51 @@ def find_weights(options: ModelOptions, progress: Progress | None = None) -> Wei
     preset = options.chosen_preset
     if preset is not None and preset.sha256 is not None:
         return Weights(gguf=checked_gguf(preset, progress))
+    local = local_weights(source)
+    if local is not None:
+        return local
+    repo, _, filename = source.partition(":")
+    if filename:
+        with _disk_errors(hub.cache_folder(), "HF_HOME"):
+            return Weights(gguf=_local_gguf(hub.download(repo, filename)))
+    return Weights(folder=repo)
+
+
+def local_weights(source: str) -> Weights | None:
+    """What lies at a local path, or None for what names a repository of the Hub.
+
+    Raises ExplorerError where it can be neither, or where nothing there is a model.
+    """
     path = Path(source).expanduser()
     if _exists(path):
-        return Weights(folder=str(path)) if path.is_dir() else Weights(gguf=_local_gguf(path))
+        return _in_folder(path) if path.is_dir() else Weights(gguf=_local_gguf(path))
     repo, _, filename = source.partition(":")
     if not hub.is_hub_id(repo) or (not filename and repo.lower().endswith(".gguf")):
         raise ExplorerError(
             f"There is no model at '{source:.200}': give a GGUF file, a folder, or a Hub id like "
             "owner/repo or owner/repo:file.gguf."
         )
-    if filename:
-        if not filename.lower().endswith(".gguf"):
-            raise ExplorerError(f"'{source:.200}' names no GGUF file: write owner/repo:file.gguf.")
-        with _disk_errors(hub.cache_folder(), "HF_HOME"):
-            return Weights(gguf=_local_gguf(hub.download(repo, filename)))
-    return Weights(folder=repo)
+    if filename and not filename.lower().endswith(".gguf"):
+        raise ExplorerError(f"'{source:.200}' names no GGUF file: write owner/repo:file.gguf.")
+    return None
+
+
+def _in_folder(folder: Path) -> Weights:
+    """A folder of safetensors, or the one GGUF file in a folder that has no configuration."""
+    if (folder / "config.json").is_file():
+        return Weights(folder=str(folder))
+    files = sorted(path for path in folder.glob("*.gguf") if path.is_file())
+    if len(files) == 1:
+        return Weights(gguf=_local_gguf(files[0]))
+    if files:
+        names = ", ".join(path.name for path in files[:5])
+        raise ExplorerError(
+            f"{folder} holds {len(files)} GGUF files ({names}): name one of them, as in {files[0]}."
+        )
+    raise ExplorerError(
+        f"There is no model in {folder}: it holds no config.json and no GGUF file; choose another "
+        "folder."
+    )
 
 
 def default_gguf(progress: Progress | None = None) -> Path:
@@ -82,8 +114,9 @@ def checked_gguf(preset: Preset, progress: Progress | None = None) -> Path:
     target = cache_folder() / preset.gguf_file
     tell("Checking the model file", None)
     failures: list[str] = []
-    if is_right(target, preset):
-        return target
+    for place in read_folders():
+        if is_right(place / preset.gguf_file, preset):
+            return place / preset.gguf_file
     if _exists(target):
         failures.append(f"the cached copy {target} has the wrong size or hash")
     else:
@@ -103,23 +136,6 @@ def checked_gguf(preset: Preset, progress: Progress | None = None) -> Path:
             except _NotHereError as error:
                 failures.append(str(error))
     raise ExplorerError(_no_source(preset, target, failures))
-
-
-def cache_folder() -> Path:
-    """Where fetched models are kept: $MEDUSA_EXPLORER_CACHE, or the platform's cache folder."""
-    chosen = os.environ.get(CACHE_VARIABLE)
-    if chosen:
-        return Path(chosen).expanduser().absolute()
-    try:
-        if sys.platform == "win32":
-            base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-        elif sys.platform == "darwin":
-            base = Path.home() / "Library" / "Caches"
-        else:
-            base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    except RuntimeError:  # a container's user may have no home
-        base = tempfile.gettempdir()
-    return Path(base) / "medusa-explorer"
 
 
 def is_right(path: Path, preset: Preset) -> bool:

@@ -120,6 +120,13 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 def _serve(command: list[str], folder: Path) -> Iterator[str]:
+    with serving(command, folder, {}) as url:
+        yield url
+
+
+@contextlib.contextmanager
+def serving(command: list[str], folder: Path, environment: dict[str, str]) -> Iterator[str]:
+    """The app as a process of its own, as long as it is entered; its log goes to `folder`."""
     port = _free_port()
     log = folder / "log.txt"
     with log.open("w") as output:
@@ -129,7 +136,7 @@ def _serve(command: list[str], folder: Path) -> Iterator[str]:
             stdout=output,
             stderr=output,
             # One core for the model: the browser, which draws in software here, needs the other.
-            env=os.environ | {"OMP_NUM_THREADS": "1"},
+            env=os.environ | {"OMP_NUM_THREADS": "1"} | environment,
         )
     url = f"http://127.0.0.1:{port}"
     try:

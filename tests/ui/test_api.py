@@ -21,7 +21,8 @@ from explorer.records.settings import DecodeSettings, setting_names
 from explorer.ui import serve as serve_module
 from explorer.ui.limits import PRIVATE, PUBLIC
 from explorer.ui.no_files import REFUSAL
-from explorer.ui.serve import parser, serve
+from explorer.ui.serve import serve
+from explorer.ui.start import parser
 from explorer.ui.worker import ModelWorker
 from tests.ui.fakes import FakeLab
 from tests.ui.test_worker import wait_for

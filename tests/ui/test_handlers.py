@@ -12,8 +12,9 @@ from explorer.records.errors import ExplorerError
 from explorer.ui.examples import CHANGED, EXAMPLES
 from explorer.ui.handlers import Handlers
 from explorer.ui.limits import PRIVATE, PUBLIC
-from explorer.ui.serve import build_app, parser, replay
+from explorer.ui.serve import build_app, replay
 from explorer.ui.settings import SettingsInputs
+from explorer.ui.start import parser
 from explorer.ui.worker import ModelWorker
 from tests.ui.fakes import FakeLab
 

@@ -230,7 +230,7 @@ def test_pip_tells_why_it_failed(tmp_path, monkeypatch):
 
 def test_cache_folder_follows_the_platform(monkeypatch, tmp_path):
     monkeypatch.delenv(sources.CACHE_VARIABLE, raising=False)
-    monkeypatch.setattr(sources.sys, "platform", "linux")
+    monkeypatch.setattr("sys.platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert sources.cache_folder() == tmp_path / "medusa-explorer"
     monkeypatch.setenv(sources.CACHE_VARIABLE, str(tmp_path / "mine"))

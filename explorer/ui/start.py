@@ -1,0 +1,88 @@
+"""`python app.py`: reads the options, looks at the places they name, then starts the page.
+
+What is wrong with a path is said before gradio and torch are imported, which take seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import sys
+from collections.abc import Sequence
+from typing import get_args
+
+from explorer.records.errors import ExplorerError
+from explorer.records.settings import Backend, Device
+from explorer.weights.places import require_places
+from explorer.weights.presets import model_options
+
+NO_MCP = "--mcp needs one package more: pip install -r requirements-mcp.txt"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of `python app.py`."""
+    on_space = "SPACE_ID" in os.environ
+    out = argparse.ArgumentParser(
+        prog="app.py", description="Medusa Explorer, the web app.", allow_abbrev=False
+    )
+    out.add_argument("--host", help="address to listen on (default 127.0.0.1)")
+    out.add_argument("--port", type=int, help="port (default: the first free one from 7860)")
+    which = out.add_mutually_exclusive_group()
+    which.add_argument("--preset", default="default", metavar="NAME")
+    which.add_argument("--model", metavar="ID_OR_PATH", help="a Hub id, folder or GGUF file")
+    out.add_argument("--heads", metavar="ID_OR_PATH", help="Medusa heads that fit the model")
+    out.add_argument("--adapter", metavar="FOLDER", help="a LoRA adapter made by 'train joint'")
+    out.add_argument("--backend", choices=get_args(Backend), default="auto")
+    out.add_argument("--device", choices=get_args(Device), default="auto")
+    out.add_argument(
+        "--replay",
+        action="store_true",
+        help="no model: look at recorded runs only (needs neither torch nor weights)",
+    )
+    out.add_argument(
+        "--public",
+        action="store_true",
+        default=on_space,
+        help="limits for a host that anyone may use",
+    )
+    out.add_argument(
+        "--mcp",
+        action="store_true",
+        help="offer run and race as tools to agents, over the Model Context Protocol (needs "
+        "requirements-mcp.txt)",
+    )
+    return out
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the app until it is stopped. Returns the exit status."""
+    args = parser().parse_args(argv)
+    if args.mcp and importlib.util.find_spec("mcp") is None:
+        return _refused(NO_MCP)
+    try:
+        if not args.replay:
+            require_places(model_options(preset=args.preset, model=args.model, heads=args.heads))
+    except ExplorerError as error:
+        return _refused(str(error))
+    from explorer.ui import serve
+
+    try:
+        demo = serve.serve(*serve.what_to_serve(args))
+    except OSError:
+        where = f"{args.host or 'this machine'}, port {args.port or 'any'}"
+        return _refused(f"cannot listen on {where}: choose another --host or --port.")
+    except Exception as error:  # httpx where a proxy stands between, Gradio's own, uvicorn's
+        reason = (str(error).splitlines() or ["no details"])[0]
+        return _refused(
+            f"the page cannot be started ({type(error).__name__}: {reason:.200}): choose another "
+            "--host or --port, and check the proxy settings."
+        )
+    print(f"{serve.TITLE} is at {demo.local_url}", flush=True)
+    demo.block_thread()
+    return 0
+
+
+def _refused(why: str) -> int:
+    print(f"app.py: {why}", file=sys.stderr)
+    return 2
