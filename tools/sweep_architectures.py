@@ -115,7 +115,7 @@ def _tried(model_type: str) -> tuple[str, str]:
     if model.config._attn_implementation == "eager":
         untouched.set_attn_implementation("eager")  # the only one that knows all of its attention
     worst = max(_worst(model, untouched, length) for length in PREFIXES)
-    if not worst <= SAME_MEANING[torch.float32]:
+    if not worst <= SAME_MEANING["fp32"]:
         return "WRONG", f"logits differ by {worst:.1%} of their spread"
     return "right", "fixed order" if model.fixed_order else model.config._attn_implementation
 

@@ -35,8 +35,8 @@ ACCEPTED = TREE.path_to(TREE.n - 1)  # rows 0, 2, 6, 7: not side by side
 BEHIND = 2  # tokens of the pass behind the tree
 LIMITS = (64, 16)  # rows that a product of the LM head is limited to, the first that is invariant
 # Most that two right computations may differ, as a share of the logits' spread.
-SAME_MEANING = {torch.float32: 1e-3, torch.float64: 1e-3}
-SAME_MEANING_ROUNDED = 0.2
+SAME_MEANING = {"fp32": 1e-3}
+SAME_MEANING_ROUNDED = 0.2  # on backends that round
 EXACT = "Bit-exact on this machine: a token's hidden state does not depend on the pass's width."
 NOT_EXACT = "Not bit-exact: this backend's results vary in the last bits with the pass's width."
 
@@ -173,7 +173,7 @@ def _fault(model: LanguageModel) -> str | None:
         if fault := _head_fault(model, probe.prefix):
             return fault
         off = difference(our_logits(model, probe), theirs)
-    most = SAME_MEANING.get(model.network.dtype, SAME_MEANING_ROUNDED)
+    most = SAME_MEANING.get(model.backend, SAME_MEANING_ROUNDED)
     if not off[: len(probe.prefix)].max() <= most:
         return "its layers compute something else in passes over a part of the text"
     if not off.max() <= most:
@@ -237,7 +237,7 @@ def _head_fault(model: LanguageModel, tokens: torch.Tensor) -> str | None:
     with model.library_attention():
         theirs = model.network(input_ids=tokens[None].to(model.device)).logits[0].float()
         hidden = model.hidden_states(tokens)
-    most = SAME_MEANING.get(model.network.dtype, SAME_MEANING_ROUNDED)
+    most = SAME_MEANING.get(model.backend, SAME_MEANING_ROUNDED)
     scale = model.lm_head.scale
     # Some classes multiply where others divide, and some scale the hidden states before.
     for model.lm_head.scale in dict.fromkeys((scale, 1.0 / scale, 1.0)):

@@ -25,6 +25,7 @@ from explorer.kernels.lm_head import LMHead, rows_of_codes, rows_of_weight
 from explorer.models.backends import DTYPES, choose_backend, choose_device, quantise_nf4
 from explorer.models.base import LanguageModel
 from explorer.models.gguf_network import can_fill, fill, refuse_unread
+from explorer.models.stored_quantisation import load_as_stored, require_as_stored, stored_as
 from explorer.records.errors import ExplorerError
 from explorer.weights import hub
 from explorer.weights.cache import CACHE_VARIABLE, cache_folder, chosen_folder
@@ -53,17 +54,22 @@ def load_model(
     device = choose_device(options.device)
     with _quiet_libraries(), _explained(options.model_source):
         file = GGUFFile(weights.gguf) if weights.gguf else None
-        backend, why = choose_backend(options.backend, file, device)
         config = _configuration(weights, file)
+        stored = None if file else stored_as(config)
+        if stored:
+            backend, why = require_as_stored(options.backend, stored)
+        else:
+            backend, why = choose_backend(options.backend, file, device)
         if inspect is not None:
             tell("Checking the architecture", None)
             inspect(config, _title(options))
         tell(f"Loading the weights ({backend}, {device.type})", None)
-        network = (
-            _gguf_network(file, config, backend, device)
-            if file
-            else _network(weights, backend, device)
-        )
+        if stored:
+            network, backend, why = load_as_stored(weights.folder, stored, device)
+        elif file:
+            network = _gguf_network(file, config, backend, device)
+        else:
+            network = _network(weights, backend, device)
         model = _wrapped(network, weights, file, backend, device, _title(options))
     preset = options.chosen_preset
     if preset and preset.chat_template and not model.tokenizer.chat_template:
