@@ -162,3 +162,38 @@ def test_a_local_folder(tmp_path, backend):
     assert model.backend == backend or backend == "auto"
     with pytest.raises(ExplorerError, match="int4 backend"):
         load(folder, "int4")
+
+
+def test_a_models_own_code_is_never_run_nor_asked_about(tmp_path, monkeypatch, capfd):
+    ran = tmp_path / "ran"
+    (tmp_path / "config.json").write_text(
+        '{"model_type": "evil", "auto_map": {"AutoConfig": "configuration_evil.EvilConfig"}}'
+    )
+    (tmp_path / "configuration_evil.py").write_text(
+        f"open({str(ran)!r}, 'w').write('x')\n"
+        "from transformers import PretrainedConfig\n"
+        "class EvilConfig(PretrainedConfig):\n    model_type = 'evil'\n"
+    )
+    monkeypatch.setattr("builtins.input", lambda *_: "y")
+    with pytest.raises(ExplorerError, match="needs Python code of its own, which is never run"):
+        load_model(model_options(model=str(tmp_path)))
+    assert not ran.exists()
+    assert "Do you wish" not in "".join(capfd.readouterr())
+
+
+def test_a_file_that_cannot_be_read_is_not_the_network(tmp_path, monkeypatch):
+    path = write_gguf(tmp_path / "a.gguf")
+
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied", "/somewhere/config.json")
+
+    monkeypatch.setattr(loader, "described", refuse)
+    with pytest.raises(ExplorerError, match=r"/somewhere/config.json: Permission denied"):
+        load_model(model_options(model=str(path)))
+
+
+def test_a_repository_with_ggufs_alone_says_how_to_name_one(monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(loader.hub, "gguf_files", lambda repo: ["a.Q4_0.gguf", "b.Q8_0.gguf"])
+    with pytest.raises(ExplorerError, match=r"GGUF files only: name one .* owner/repo:a.Q4_0.gguf"):
+        load_model(model_options(model="owner/repo"))
