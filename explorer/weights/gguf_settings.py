@@ -7,6 +7,7 @@ without it would be silently wrong. Key names: the GGUF specification, llama.cpp
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,10 @@ YARN = {
     "rope.scaling.yarn_beta_fast": "beta_fast",
     "rope.scaling.yarn_beta_slow": "beta_slow",
     "rope.scaling.yarn_ext_factor": None,
-    "rope.scaling.yarn_attn_factor": "attention_factor",
-    "rope.scaling.yarn_log_multiplier": None,
+}
+EXPERTS = {
+    "expert_feed_forward_length": ("moe_intermediate_size", "intermediate_size"),
+    "expert_shared_feed_forward_length": ("shared_expert_intermediate_size",),
 }
 HEAD_SIZE = {"llama", "mistral", "qwen2", "phi3"}  # whose classes heed a head_dim
 CAPS = {
@@ -68,6 +71,9 @@ class Settings:
         self._rotary(config)
         self._window(config)
         self._caps(config)
+        self._experts(config)
+        if self.get("attention.causal", True) is False:
+            raise self._refusal("attention.causal")
         self._ends(config)
         if self.architecture not in GGUF_CONFIG_ARCHS:  # those are read whole, key by key
             self._refuse_the_rest()
@@ -141,9 +147,10 @@ class Settings:
                 raise self._refusal(key)
             if value is not None and name is not None:
                 out[name] = float(value)
-        attention = self.get("rope.scaling.attn_factor")
-        if attention:
-            out["attention_factor"] = float(attention)
+        for key in ("rope.scaling.attn_factor", "rope.scaling.yarn_attn_factor"):
+            if own := self.get(key):  # llama.cpp multiplies by it what YaRN asks for anyway
+                usual = 1 + 0.1 * math.log(out["factor"])
+                out["attention_factor"] = out.get("attention_factor", usual) * float(own)
         return out
 
     def _original_length(self) -> int:
@@ -189,8 +196,26 @@ class Settings:
                 raise self._refusal(key)
             setattr(config, name, value)
 
+    def _experts(self, config: PretrainedConfig) -> None:
+        for key, names in EXPERTS.items():
+            size = self.get(key)
+            if not size:
+                continue
+            name = next((name for name in names if hasattr(config, name)), None)
+            if name is None:
+                raise self._refusal(key)
+            setattr(config, name, size)
+
     def _ends(self, config: PretrainedConfig) -> None:
         """All tokens that end a turn, where the file names more than one."""
+        count = len(self.metadata["tokenizer.ggml.tokens"])
+        for key in ("bos_token_id", *END_OF_TURN):
+            token = self.metadata.get(f"tokenizer.ggml.{key}")
+            if token is not None and token >= count:
+                raise ExplorerError(
+                    f"{self.path.name} sets 'tokenizer.ggml.{key}' to {token} and has only {count} "
+                    "tokens: download it again, or choose another file."
+                )
         named = [self.metadata.get(f"tokenizer.ggml.{key}") for key in END_OF_TURN]
         listed = config.eos_token_id
         known = listed if isinstance(listed, list) else [listed]

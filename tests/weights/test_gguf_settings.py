@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import torch
 
+from explorer.measuring.selfcheck import check_model
 from explorer.models.loader import load_model
 from explorer.records.errors import ExplorerError
 from explorer.weights import gguf_cache
@@ -77,6 +78,9 @@ def test_listed_rotary_factors_are_applied_over_the_whole_context(tmp_path):
         ("attention.value_length", lambda w: w.add_value_length(8)),
         ("rope.scaling.type", lambda w: w.add_string("qwen2.rope.scaling.type", "longrope")),
         ("final_logit_softcapping", lambda w: w.add_final_logit_softcapping(30.0)),
+        ("attention.causal", lambda w: w.add_causal_attention(False)),
+        ("attention.clamp_kqv", lambda w: w.add_clamp_kqv(8.0)),
+        ("expert_shared_feed_forward_length", lambda w: w.add_expert_shared_feed_forward_length(8)),
         ("something_new", lambda w: w.add_float32("qwen2.something_new", 2.0)),
     ],
 )
@@ -93,6 +97,7 @@ def test_a_setting_that_is_not_used_is_refused_by_its_name(tmp_path, key, add):
         lambda w: w.add_sliding_window(128),
         lambda w: w.add_rope_dimension_count(16),
         lambda w: w.add_key_length(16),
+        lambda w: w.add_causal_attention(True),
         lambda w: w.add_string("qwen2.rope.scaling.type", "none"),
     ],
 )
@@ -114,6 +119,37 @@ def test_a_tensor_that_no_weight_is_made_of_is_refused(tmp_path):
 
     path = write_gguf(tmp_path / "a.gguf", "llama", extra=bias)
     with pytest.raises(ExplorerError, match=r"'blk.0.attn_q.bias', which the network .* no place"):
+        load(path)
+
+
+def test_yarns_attention_factor_is_multiplied_by_the_files_own(tmp_path):
+    def scaled(writer):
+        yarn(writer)
+        writer.add_rope_scaling_attn_factors(0.5)
+
+    model = load(write_gguf(tmp_path / "a.gguf", extra=scaled))
+    wanted = 0.5 * (1 + 0.1 * np.log(4))
+    assert model.network.model.rotary_emb.attention_scaling == pytest.approx(wanted)
+
+
+def test_two_lists_of_factors_are_longrope(tmp_path):
+    def long(writer):
+        writer.add_rope_scaling_orig_ctx_len(32)
+        writer.add_rope_scaling_attn_factors(1.25)
+        for name, factor in (("long", 4.0), ("short", 2.0)):
+            writer.add_tensor(f"rope_factors_{name}.weight", np.full(8, factor, dtype=np.float32))
+
+    model = load(write_gguf(tmp_path / "a.gguf", "qwen2", extra=long))
+    assert torch.allclose(frequencies(model), PLAIN / 2)
+    assert model.network.model.rotary_emb.attention_scaling == 1.25
+    check_model(model)
+    assert model.context_length == 32  # the border
+
+
+@pytest.mark.parametrize("key", ["eot_token_id", "bos_token_id"])
+def test_a_special_token_beyond_the_vocabulary_is_refused(tmp_path, key):
+    path = write_gguf(tmp_path / "a.gguf", extra=lambda w: getattr(w, f"add_{key}")(999))
+    with pytest.raises(ExplorerError, match=f"'tokenizer.ggml.{key}' to 999 and has only"):
         load(path)
 
 
