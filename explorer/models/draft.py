@@ -37,7 +37,7 @@ from explorer.kernels.linears import (
 )
 from explorer.kernels.lm_head import LMHead, rows_of_weight
 from explorer.models.base import LanguageModel
-from explorer.models.loader import choose_attention
+from explorer.models.rotary import settle_rotary
 from explorer.records.errors import ExplorerError
 from explorer.records.paths import ASSETS
 from explorer.weights.folders import CONFIG, WEIGHTS, write_checkpoint
@@ -118,14 +118,18 @@ def load_draft(folder: str | Path, base: LanguageModel) -> DraftModel:
     token_map = _token_map(tensors, config, folder)
     network = empty_network(base.network, config.num_layers)
     _fill(network, tensors, folder)
-    choose_attention(network, base.device)
     return draft_model(network, base, config, token_map)
 
 
 def draft_model(
     network: nn.Module, base: LanguageModel, config: DraftConfig, token_map: Tensor | None
 ) -> DraftModel:
-    """The draft around its network, on the base model's LM head."""
+    """The draft around its network, on the base model's LM head.
+
+    Its attention is the base model's, which the start-up check has found right.
+    """
+    network.set_attn_implementation(base.config._attn_implementation)
+    settle_rotary(network)
     return DraftModel(
         network=network,
         tokenizer=base.tokenizer,

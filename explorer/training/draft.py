@@ -35,7 +35,6 @@ from explorer.models.draft import (
     packs,
     save_draft,
 )
-from explorer.models.loader import choose_attention
 from explorer.training.data import Conversation, pick_draft_vocabulary
 from explorer.training.distil import distribution_loss, reply_states
 from explorer.training.draft_quality import FIGURES, HeldOut, draft_quality
@@ -119,7 +118,6 @@ def _trainable(model: LanguageModel, config: DraftConfig) -> nn.Module:
     for name, module in own_modules(network):
         if config.storage == "int4" and packs(module):
             network.base_model.set_submodule(name, _RoundedLinear(module))
-    choose_attention(network, model.device)
     return network
 
 

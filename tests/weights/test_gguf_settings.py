@@ -153,6 +153,31 @@ def test_a_special_token_beyond_the_vocabulary_is_refused(tmp_path, key):
         load(path)
 
 
+def stablelm(writer):
+    """What the architecture has beyond llama's, for transformers' own reader of GGUFs."""
+    linear(writer)
+    writer.add_layer_norm_eps(1e-5)
+    writer.add_rope_dimension_count(8)
+    norms = [f"blk.{i}.{part}_norm.bias" for i in range(2) for part in ("attn", "ffn")]
+    for name in ("output_norm.bias", *norms):
+        writer.add_tensor(name, np.zeros(64, dtype=np.float32))
+
+
+def test_settings_hold_where_transformers_builds_the_network(tmp_path):
+    model = load(write_gguf(tmp_path / "a.gguf", "stablelm", extra=stablelm))
+    assert torch.allclose(frequencies(model), 10000.0 ** (-torch.arange(0, 8, 2) / 8) / 4)
+
+
+def test_a_bias_that_transformers_leaves_lying_is_refused(tmp_path):
+    def biased(writer):
+        stablelm(writer)
+        writer.add_tensor("blk.0.attn_output.bias", np.ones(64, dtype=np.float32))
+
+    path = write_gguf(tmp_path / "a.gguf", "stablelm", extra=biased)
+    with pytest.raises(ExplorerError, match=r"'blk.0.attn_output.bias', which the network of its"):
+        load(path)
+
+
 def test_every_token_that_ends_a_turn_ends_a_text(tmp_path):
     path = write_gguf(tmp_path / "a.gguf", extra=lambda w: w.add_eot_token_id(0))
     assert load(path).eos_ids == {0, 2}
