@@ -31,6 +31,7 @@ from explorer.records.errors import ExplorerError
 PREFIX = 20  # tokens before the tree
 MOST_PREFIX = 600  # tokens: a window that is wider is crossed in the miniature only
 TREE = Tree(((0,), (1,), (2,), (0, 0), (1, 0), (1, 1), (1, 1, 0)))  # siblings and cousins
+LEAVES = [row for row, children in enumerate(TREE.children) if not children]
 ACCEPTED = TREE.path_to(TREE.n - 1)  # rows 0, 2, 6, 7: not side by side
 BEHIND = 2  # tokens of the pass behind the tree
 LIMITS = (64, 16)  # rows that a product of the LM head is limited to, the first that is invariant
@@ -156,8 +157,8 @@ class Probe:
 
     @property
     def texts(self) -> list[torch.Tensor]:
-        """The prefix with the path to every node, then with the accepted path and what follows."""
-        paths = [torch.cat([self.prefix, self.tokens[TREE.path_to(i)]]) for i in range(TREE.n)]
+        """The prefix with the path to every leaf, then with the accepted path and what follows."""
+        paths = [torch.cat([self.prefix, self.tokens[TREE.path_to(leaf)]]) for leaf in LEAVES]
         return [*paths, torch.cat([self.prefix, self.tokens[ACCEPTED], self.behind])]
 
 
@@ -193,9 +194,13 @@ def own_logits(network: PreTrainedModel, probe: Probe) -> torch.Tensor:
     longest = max(map(len, texts))
     padded = torch.stack([F.pad(text, (0, longest - len(text)), value=5) for text in texts])
     logits = network(input_ids=padded.to(network.device)).logits.float()
-    nodes = [logits[i, len(text) - 1] for i, text in enumerate(texts[:-1])]
+    start = len(probe.prefix)
+    through = [
+        next(t for t, leaf in enumerate(LEAVES) if TREE.mask[leaf, i]) for i in range(TREE.n)
+    ]
+    nodes = [logits[t, start + depth] for t, depth in zip(through, TREE.depths, strict=True)]
     last = logits[-1, len(texts[-1]) - BEHIND : len(texts[-1])]
-    return torch.cat([logits[0, : len(probe.prefix)], torch.stack(nodes), last])
+    return torch.cat([logits[0, :start], torch.stack(nodes), last])
 
 
 @torch.inference_mode()
