@@ -29,15 +29,8 @@ from transformers import PretrainedConfig
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
-from explorer.measuring.selfcheck import (
-    SAME_MEANING,
-    Probe,
-    check_model,
-    difference,
-    our_logits,
-    own_logits,
-    wrapped,
-)
+from explorer.measuring.probe import Probe, difference, our_logits, own_logits
+from explorer.measuring.selfcheck import SAME_MEANING, check_model, wrapped
 from explorer.models.architecture import refuse_unsupported
 from explorer.models.miniature import miniature, tiny_network
 from explorer.records.errors import ExplorerError

@@ -10,16 +10,15 @@ read (models/miniature.py), where windows and borders are near, and of the loade
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
-from transformers import PretrainedConfig, PreTrainedModel
+from transformers import PretrainedConfig
 
 from explorer.decoding.cache import KVCache
-from explorer.decoding.tree import Tree
 from explorer.kernels.attention import FIXED_ORDER
 from explorer.kernels.layout import Layout
+from explorer.measuring.probe import Probe, causal_pass, difference, our_logits, own_logits
 from explorer.models.architecture import refuse_unsupported
 from explorer.models.base import LanguageModel
 from explorer.models.head_input import lm_head_input
@@ -28,12 +27,6 @@ from explorer.models.miniature import miniature, tiny_network
 from explorer.models.rotary import settle_rotary
 from explorer.records.errors import ExplorerError
 
-PREFIX = 20  # tokens before the tree
-MOST_PREFIX = 600  # tokens: a window that is wider is crossed in the miniature only
-TREE = Tree(((0,), (1,), (2,), (0, 0), (1, 0), (1, 1), (1, 1, 0)))  # siblings and cousins
-LEAVES = [row for row, children in enumerate(TREE.children) if not children]
-ACCEPTED = TREE.path_to(TREE.n - 1)  # rows 0, 2, 6, 7: not side by side
-BEHIND = 2  # tokens of the pass behind the tree
 LIMITS = (64, 16)  # rows that a product of the LM head is limited to, the first that is invariant
 # Most that two right computations may differ, as a share of the logits' spread.
 SAME_MEANING = {"fp32": 1e-3}
@@ -135,33 +128,6 @@ def _attentions(model: LanguageModel) -> list[str]:
     return [chosen, *(("sdpa", "eager") if chosen == FIXED_ORDER else ())]
 
 
-@dataclass(frozen=True)
-class Probe:
-    """A prefix [p], a tree's tokens [n], and the tokens [b] of the pass behind its path."""
-
-    prefix: torch.Tensor
-    tokens: torch.Tensor
-    behind: torch.Tensor
-
-    @classmethod
-    def of(cls, model: LanguageModel, length: int | None = None) -> Probe:
-        """A probe that the model has room for, with a prefix of `length` tokens, or long enough."""
-        if length is None:
-            window = getattr(model.config, "sliding_window", None)
-            near = isinstance(window, int) and window <= MOST_PREFIX
-            length = max(PREFIX, window + 4) if near else PREFIX
-        length = max(1, min(length, model.context_length - len(ACCEPTED) - BEHIND))
-        few = max(1, model.vocab_size - 8)  # the first ids are special ones: some mean padding
-        ids = torch.arange(length + TREE.n + BEHIND) * 37 % few + min(5, model.vocab_size - few)
-        return cls(*ids.split([length, TREE.n, BEHIND]))
-
-    @property
-    def texts(self) -> list[torch.Tensor]:
-        """The prefix with the path to every leaf, then with the accepted path and what follows."""
-        paths = [torch.cat([self.prefix, self.tokens[TREE.path_to(leaf)]]) for leaf in LEAVES]
-        return [*paths, torch.cat([self.prefix, self.tokens[ACCEPTED], self.behind])]
-
-
 def _fault(model: LanguageModel) -> str | None:
     """What our passes get wrong, if anything: compared with the network's own logits."""
     with torch.inference_mode():
@@ -180,49 +146,6 @@ def _fault(model: LanguageModel) -> str | None:
     if not off.max() <= most:
         return "its layers compute something else with a tree-attention mask"
     return None
-
-
-def difference(ours: torch.Tensor, theirs: torch.Tensor) -> torch.Tensor:
-    """How far rows of logits [m, V] differ at most: [m], in shares of the spread of `theirs`."""
-    return (ours - theirs).abs().amax(-1) / max((theirs.max() - theirs.min()).item(), 1e-3)
-
-
-@torch.inference_mode()
-def own_logits(network: PreTrainedModel, probe: Probe) -> torch.Tensor:
-    """[m, V]: the network's own logits: of the prefix, of every node, and behind the path."""
-    texts = probe.texts
-    longest = max(map(len, texts))
-    padded = torch.stack([F.pad(text, (0, longest - len(text)), value=5) for text in texts])
-    logits = network(input_ids=padded.to(network.device)).logits.float()
-    start = len(probe.prefix)
-    through = [
-        next(t for t, leaf in enumerate(LEAVES) if TREE.mask[leaf, i]) for i in range(TREE.n)
-    ]
-    nodes = [logits[t, start + depth] for t, depth in zip(through, TREE.depths, strict=True)]
-    last = logits[-1, len(texts[-1]) - BEHIND : len(texts[-1])]
-    return torch.cat([logits[0, :start], torch.stack(nodes), last])
-
-
-@torch.inference_mode()
-def our_logits(model: LanguageModel, probe: Probe) -> torch.Tensor:
-    """The same rows from passes of our own: the prefix in two, the tree, and two rows behind it."""
-    cache, half = KVCache.of(model), len(probe.prefix) // 2
-    parts = [_causal_pass(model, part, cache) for part in probe.prefix.tensor_split([half])]
-    parts.append(model.forward(probe.tokens, TREE.depths, TREE.mask, cache))
-    cache.commit(ACCEPTED)
-    parts.append(_causal_pass(model, probe.behind, cache))
-    return model.logits(torch.cat(parts))
-
-
-def _causal_pass(model: LanguageModel, tokens: torch.Tensor, cache: KVCache) -> torch.Tensor:
-    n = len(tokens)
-    if n == 0:
-        return torch.empty(0, model.hidden_size)
-    hidden = model.forward(
-        tokens, torch.arange(n), torch.ones(n, n, dtype=torch.bool).tril(), cache
-    )
-    cache.commit(range(n))
-    return hidden
 
 
 def _needs_whole_network(model: LanguageModel, tokens: torch.Tensor) -> bool:
@@ -320,7 +243,7 @@ def _is_invariant_up_to(weight: torch.Tensor, hidden: torch.Tensor) -> bool:
 def _in_passes(model: LanguageModel, tokens: torch.Tensor, widths: list[int]) -> torch.Tensor:
     """Hidden states [T, H] of `tokens`, computed in causal passes of the given widths."""
     cache = KVCache.of(model)
-    return torch.cat([_causal_pass(model, part, cache) for part in tokens.split(widths)])
+    return torch.cat([causal_pass(model, part, cache) for part in tokens.split(widths)])
 
 
 def _short(error: Exception) -> str:

@@ -25,8 +25,9 @@ from explorer.decoding.loop import StepResult, decode
 from explorer.decoding.medusa import MedusaDrafter
 from explorer.decoding.plain import PlainDrafter
 from explorer.decoding.tree_names import cartesian
-from explorer.measuring import selfcheck
-from explorer.measuring.selfcheck import Probe, check_architecture, check_model, wrapped
+from explorer.measuring import probe, selfcheck
+from explorer.measuring.probe import Probe
+from explorer.measuring.selfcheck import check_architecture, check_model, wrapped
 from explorer.records.errors import ExplorerError
 from explorer.records.settings import DecodeSettings
 from tests.decoding.tiny import SHAPE, random_heads, tiny_model
@@ -137,8 +138,8 @@ def test_attention_that_the_fixed_order_kernel_does_not_know_falls_back_and_says
     model.network.set_attn_implementation = set_attention
     broken = selfcheck.our_logits
 
-    def only_right_with_sdpa(model, probe):
-        return broken(model, probe) + (1.0 if model.fixed_order else 0.0)
+    def only_right_with_sdpa(model, tried):
+        return broken(model, tried) + (1.0 if model.fixed_order else 0.0)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(selfcheck, "our_logits", only_right_with_sdpa)
@@ -200,4 +201,4 @@ def test_the_probe_is_longer_than_a_window_that_is_near():
     model.config.sliding_window = 100
     assert len(Probe.of(model).prefix) > 100
     model.config.sliding_window = 100_000
-    assert len(Probe.of(model).prefix) == selfcheck.PREFIX
+    assert len(Probe.of(model).prefix) == probe.PREFIX
