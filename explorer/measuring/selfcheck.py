@@ -179,8 +179,8 @@ def _head_fault(model: LanguageModel, tokens: torch.Tensor) -> str | None:
 def _forget_stray_window(model: LanguageModel) -> None:
     """Take a window that no layer has out of the configuration: caches of the library go by it."""
     window = getattr(model.config, "sliding_window", None)
-    if not isinstance(window, int):
-        return
+    if not isinstance(window, int) or window + 1 >= model.context_length:
+        return  # no text is as long
     cache = KVCache.of(model)
     model.forward(
         torch.tensor([5]), torch.zeros(1, dtype=torch.int64), torch.ones(1, 1).bool(), cache
