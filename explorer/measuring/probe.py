@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from transformers import PreTrainedModel
 
 from explorer.decoding.cache import KVCache
-from explorer.decoding.tree import Tree
+from explorer.decoding.tree import Tree, causal_mask
 from explorer.models.base import LanguageModel
 
 PREFIX = 20  # tokens before the tree
@@ -87,8 +87,6 @@ def causal_pass(model: LanguageModel, tokens: torch.Tensor, cache: KVCache) -> t
     n = len(tokens)
     if n == 0:
         return torch.empty(0, model.hidden_size)
-    hidden = model.forward(
-        tokens, torch.arange(n), torch.ones(n, n, dtype=torch.bool).tril(), cache
-    )
+    hidden = model.forward(tokens, torch.arange(n), causal_mask(n), cache)
     cache.commit(range(n))
     return hidden

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
@@ -27,6 +27,7 @@ from explorer.models.base import LanguageModel
 from explorer.models.gguf_network import can_fill, fill, refuse_unread
 from explorer.models.stored_quantisation import load_as_stored, require_as_stored, stored_as
 from explorer.records.errors import ExplorerError
+from explorer.records.progress import Progress, quiet
 from explorer.weights import hub
 from explorer.weights.cache import CACHE_VARIABLE, cache_folder, chosen_folder
 from explorer.weights.gguf_cache import described
@@ -34,7 +35,6 @@ from explorer.weights.gguf_file import GGUFFile
 from explorer.weights.presets import ModelOptions
 from explorer.weights.sources import Weights, find_weights
 
-Progress = Callable[[str, float | None], None]
 Inspect = Callable[[PretrainedConfig, str], None]
 DEFAULT_CONTEXT = 2048
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import gradio as gr
 from starlette.middleware import Middleware
 
+from explorer.records.progress import Progress
 from explorer.ui.api import connect_api
 from explorer.ui.compare_handlers import connect_compare
 from explorer.ui.handlers import connect

@@ -24,9 +24,6 @@ from explorer.weights import hub, wheel
 from explorer.weights.cache import CACHE_VARIABLE, cache_folder, read_folders
 from explorer.weights.presets import DEFAULT, ModelOptions, Preset
 
-Progress = Callable[[str, float | None], None]
-"""Called with what is being done and how much of it is done: 0…1, or None where unknown."""
-
 GGUF_MAGIC = b"GGUF"
 _CHUNK = 1 << 20
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT} if hasattr(errno, "EDQUOT") else {errno.ENOSPC}
