@@ -194,7 +194,8 @@ def fixed_order_attention(
     arrays = [array.contiguous() for array in (rows, key, value, attention_mask[0, 0], out)]
     places = [array.data_ptr() for array in arrays]
     sizes = heads, n, size, key.shape[0], key.shape[2], attention_mask.shape[-1]
-    on_all_threads(_task.address, (ctypes.c_int64 * CALL)(0, *places, *sizes))
+    call = (ctypes.c_int64 * CALL)(0, *places, *sizes)
+    on_all_threads(_task.address, ctypes.addressof(call))
     return out[None].to(query.dtype), None
 
 

@@ -28,14 +28,28 @@ def _runtime() -> ctypes.PyDLL | None:
     return library
 
 
-def on_all_threads(task: int, data: ctypes.Array) -> None:
-    """Call the function at address `task`, void(void *), with `data` on every thread of torch's.
+def team_size() -> int:
+    """How many threads `on_all_threads` calls a function on.
+
+    As many as torch uses: a team of another size would be set up again at every call.
+    """
+    return 1 if _runtime() is None else torch.get_num_threads()
+
+
+@cache
+def barrier() -> int:
+    """Address of void(void), in which every thread of the team waits for all others; 0: none."""
+    runtime = _runtime()
+    return 0 if runtime is None else ctypes.cast(runtime.GOMP_barrier, ctypes.c_void_p).value
+
+
+def on_all_threads(task: int, data: int) -> None:
+    """Call the function at address `task`, void(void *), with the address `data` on every thread.
 
     It returns when all have returned. They must share out the work between them.
     """
-    # As many as torch uses: a team of another size would be set up anew each time.
-    threads = torch.get_num_threads()
-    if threads == 1 or _runtime() is None:
-        TASK(task)(ctypes.addressof(data))
+    threads = team_size()
+    if threads == 1:
+        TASK(task)(data)
     else:
-        _runtime().GOMP_parallel(task, ctypes.addressof(data), threads, 0)
+        _runtime().GOMP_parallel(task, data, threads, 0)

@@ -1,0 +1,164 @@
+"""Machine instructions and addresses that numba has no words for."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from explorer.kernels.attend import HALVES, FLOATS, Rows, emit_mix, emit_scores
+from explorer.kernels.building import F16, F32, at
+from explorer.kernels.dot import Product, TileProduct
+from explorer.kernels.isa import instruction_set
+
+
+def pointer(address, kind):
+    """What an intrinsic returns that reads an address as a pointer to `kind`."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
+
+    return types.CPointer(kind)(types.int64), generate
+
+
+@intrinsic
+def bytes_at(_, address):
+    """An address as a pointer to uint8."""
+    return pointer(address, types.uint8)
+
+
+@intrinsic
+def halves_at(_, address):
+    """An address as a pointer to uint16: of bf16 numbers, which numba does not have."""
+    return pointer(address, types.uint16)
+
+
+@intrinsic
+def whole_at(_, address):
+    """An address as a pointer to int64."""
+    return pointer(address, types.int64)
+
+
+@intrinsic
+def float_of_bits(_, bits):
+    """The float32 that has the bits of an int32."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], F32)
+
+    return types.float32(types.int32), generate
+
+
+@intrinsic
+def call_at(_, address):
+    """Call the function void(void) at an address."""
+
+    def generate(context, builder, signature, arguments):
+        kind = ir.FunctionType(ir.VoidType(), [])
+        builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), [])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), generate
+
+
+def _tile_product(bits: int, add: bool):
+    """`product(weights, groups, rows, row_bytes, count, out, out_bytes)`, see dot.Product."""
+
+    @intrinsic
+    def product(_, weights, groups, rows, row_bytes, count, out, out_bytes):
+        def generate(context, builder, signature, arguments):
+            TileProduct(instruction_set(), bits, add).emit(builder, Product(*arguments))
+            return context.get_dummy_value()
+
+        return types.void(*[types.int64] * 7), generate
+
+    return product
+
+
+@intrinsic
+def scores(_, queries, query_bytes, count, keys, size, out, out_bytes):
+    """See attend.emit_scores; all arguments are addresses and sizes."""
+
+    def generate(context, builder, signature, arguments):
+        queries, query_bytes, count, keys, size, out, out_bytes = arguments
+        emit_scores(builder, Rows(queries, query_bytes), count, keys, size, Rows(out, out_bytes))
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 7), generate
+
+
+@intrinsic
+def mix(_, weights, weight_bytes, count, values, slots, out, out_bytes):
+    """See attend.emit_mix; all arguments are addresses and sizes."""
+
+    def generate(context, builder, signature, arguments):
+        weights, weight_bytes, count, values, slots, out, out_bytes = arguments
+        emit_mix(builder, Rows(weights, weight_bytes), count, values, slots, Rows(out, out_bytes))
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 7), generate
+
+
+@intrinsic
+def put_half(_, address, number):
+    """A float32 as fp16 at an address."""
+
+    def generate(context, builder, signature, arguments):
+        address, number = arguments
+        builder.store(builder.fptrunc(number, F16), at(builder, address, 0, F16))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.float32), generate
+
+
+@intrinsic
+def put_halves(_, address, numbers):
+    """The 16 float32 at the address `numbers` as fp16 at another."""
+
+    def generate(context, builder, signature, arguments):
+        address, numbers = arguments
+        values = builder.load(at(builder, numbers, 0, FLOATS), align=4)
+        builder.store(builder.fptrunc(values, HALVES), at(builder, address, 0, HALVES), align=2)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), generate
+
+
+product_4, product_8 = _tile_product(4, False), _tile_product(8, False)
+add_product_4, add_product_8 = _tile_product(4, True), _tile_product(8, True)
+
+
+@numba.njit(cache=True, error_model="numpy")
+def tile_into(bits, weights, groups, rows, row_bytes, count, out, out_bytes):
+    """out[r] = tile · row[r] for `count` rows; see dot.Product."""
+    if bits == 4:
+        product_4(weights, groups, rows, row_bytes, count, out, out_bytes)
+    else:
+        product_8(weights, groups, rows, row_bytes, count, out, out_bytes)
+
+
+@numba.njit(cache=True, error_model="numpy")
+def tile_onto(bits, weights, groups, rows, row_bytes, count, out, out_bytes):
+    """out[r] += tile · row[r] for `count` rows; see dot.Product."""
+    if bits == 4:
+        add_product_4(weights, groups, rows, row_bytes, count, out, out_bytes)
+    else:
+        add_product_8(weights, groups, rows, row_bytes, count, out, out_bytes)
+
+
+@numba.njit(cache=True, error_model="numpy", inline="always")
+def exp32(x):
+    """exp of a float32 ≤ 0 by Cephes' expf, written out: the same operations at any width."""
+    x = max(x, np.float32(-87.0))
+    n = np.floor(x * np.float32(1.44269504) + np.float32(0.5))
+    r = (x - n * np.float32(0.693359375)) - n * np.float32(-2.12194440e-4)
+    p = np.float32(1.9875691500e-4)
+    p = p * r + np.float32(1.3981999507e-3)
+    p = p * r + np.float32(8.3334519073e-3)
+    p = p * r + np.float32(4.1665795894e-2)
+    p = p * r + np.float32(1.6666665459e-1)
+    p = p * r + np.float32(5.0000001201e-1)
+    power = float_of_bits((np.int32(n) + np.int32(127)) << np.int32(23))
+    return (p * r * r + r + np.float32(1.0)) * power
