@@ -7,7 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from explorer.kernels.int4 import Int4Linear
+from explorer.kernels.matrices import IntegerLinear
+from explorer.kernels.packed import PACKED
 from explorer.weights.gguf_codes import GROUP, Codes, four_bit_codes
 from explorer.weights.gguf_file import StoredTensor
 
@@ -17,20 +18,21 @@ BLOCK_BYTES = gguf.GGML_QUANT_SIZES[Q4_1][1]  # for GROUP weights
 
 def is_linear(module: nn.Module) -> bool:
     """Whether the module is a linear layer of one of the backends."""
-    return isinstance(module, nn.Linear | Int4Linear)
+    return isinstance(module, (nn.Linear, *PACKED))
 
 
 @torch.inference_mode()
 def dense_weight(linear: nn.Module) -> Tensor:
     """The matrix [N, K] float32 that a linear layer multiplies by, whatever its backend.
 
-    A packed layer is asked for it by the unit vectors, so its answer has the rounding of bf16.
+    A packed layer is asked for it by the unit vectors; PyTorch's int4 kernel answers in bf16.
     """
     weight = getattr(linear, "weight", None)
     if weight is not None and weight.is_floating_point():
         return weight.float()
     device = next(iter(linear.state_dict().values())).device
-    rows = linear(torch.eye(linear.in_features, dtype=torch.bfloat16, device=device)).float()
+    dtype = torch.float32 if isinstance(linear, IntegerLinear) else torch.bfloat16
+    rows = linear(torch.eye(linear.in_features, dtype=dtype, device=device)).float()
     if linear.bias is not None:
         rows = rows - linear.bias.float()
     return rows.T.contiguous()

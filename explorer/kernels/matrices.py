@@ -56,9 +56,15 @@ class IntegerMatrix:
         """Of the first tile."""
         return self.tiles.data_ptr()
 
-    def dequantised(self) -> Tensor:
-        """[N, K] float32."""
-        raise NotImplementedError
+    @property
+    def num_bytes(self) -> int:
+        """What a product with it reads."""
+        return self.tiles.numel()
+
+
+def runs(codes: Codes) -> bool:
+    """Whether this machine has the instructions, and the matrix whole groups and finite numbers."""
+    return instruction_set() is not None and codes.codes.shape[1] % GROUP == 0
 
 
 def _tiles(codes: Codes, bits: int, lanes: int) -> np.ndarray:
@@ -134,3 +140,21 @@ def product(matrix: IntegerMatrix, x: Tensor) -> Tensor:
     )
     on_all_threads(_task.address, call.ctypes.data)
     return out[:, : matrix.shape[0]]
+
+
+class IntegerLinear(nn.Module):
+    """x [..., K] → x Wᵀ (+ bias) [..., N] in x's dtype, by the integer kernels."""
+
+    def __init__(self, codes: Codes, bias: Tensor | None) -> None:
+        super().__init__()
+        self.matrix = IntegerMatrix(codes)
+        self.out_features, self.in_features = codes.codes.shape
+        self.register_buffer("tiles", self.matrix.tiles)
+        self.register_buffer("bias", None if bias is None else bias.float())
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[..., K] → [..., N]."""
+        y = product(self.matrix, x.reshape(-1, self.in_features).float())
+        if self.bias is not None:
+            y = y + self.bias
+        return y.to(x.dtype).view(*x.shape[:-1], self.out_features)

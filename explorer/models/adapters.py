@@ -181,7 +181,7 @@ def tuned_layer(layer: nn.Module, down: Tensor, up: Tensor, rounded: bool) -> tu
 
     `rounded` says whether the change was trained with the 4-bit rounding in the loop.
     """
-    packed = isinstance(layer, int4.Int4Linear)
+    packed = isinstance(layer, PACKED)
     if (packed and not rounded) or not (packed or layer.weight.is_floating_point()):
         return UnmergedLinear(layer, down, up), "unmerged"
     weight = dense_weight(layer)

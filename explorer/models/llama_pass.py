@@ -1,0 +1,179 @@
+"""The compiled pass of a Llama-like network: which networks have one, and running it.
+
+A network has one if every matrix of its layers runs on the integer kernels and its layers are
+Llama's: RMSNorm, rotary positions that do not depend on the length, full attention, SwiGLU.
+Everything else runs through transformers. Both compute the same (a test compares them); the
+compiled pass keeps float32 where the network in bf16 rounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from explorer.kernels.attend import SLOTS
+from explorer.kernels.dot import GROUP, RECORD
+from explorer.kernels.isa import instruction_set
+from explorer.kernels.llama import LAYER, PASS, PHASES, run_pass
+from explorer.kernels.llama_cache import LlamaCache
+from explorer.kernels.matrices import IntegerLinear
+from explorer.kernels.threads import barrier, on_all_threads, team_size
+
+ARCHITECTURES = {"LlamaForCausalLM", "MistralForCausalLM"}
+FIXED_ROTARY = {"default", "linear", "llama3", "yarn"}  # factors that no length changes
+PROJECTIONS = {
+    "query": "self_attn.q_proj",
+    "key": "self_attn.k_proj",
+    "value": "self_attn.v_proj",
+    "output": "self_attn.o_proj",
+    "gate": "mlp.gate_proj",
+    "up": "mlp.up_proj",
+    "down": "mlp.down_proj",
+}
+NORMS = {"input_norm": "input_layernorm", "mlp_norm": "post_attention_layernorm"}
+
+
+def llama_pass(network: nn.Module) -> LlamaPass | None:
+    """The compiled pass of this network; None where it has to run through transformers."""
+    if instruction_set() is None or type(network).__name__ not in ARCHITECTURES:
+        return None
+    config, body = network.config, network.base_model
+    size = body.layers[0].self_attn.head_dim
+    rotary = getattr(body.rotary_emb, "rope_type", "default")
+    fits = (
+        rotary in FIXED_ROTARY
+        and config.hidden_act == "silu"
+        and not getattr(config, "sliding_window", None)
+        and body.embed_tokens.weight.dtype == torch.bfloat16
+        and size % GROUP == 0
+        and all(_runs(layer) for layer in body.layers)
+    )
+    return LlamaPass(network) if fits else None
+
+
+def _runs(layer: nn.Module) -> bool:
+    """Whether all matrices of a layer run on the integer kernels, without a bias."""
+    matrices = [layer.get_submodule(name) for name in PROJECTIONS.values()]
+    return all(isinstance(m, IntegerLinear) and m.bias is None for m in matrices)
+
+
+@dataclass
+class _Room:
+    """Memory for the intermediate results of passes of up to `rows` rows and `slots` slots."""
+
+    rows: int
+    slots: int
+    tensors: dict[str, Tensor]
+
+
+class LlamaPass:
+    """Runs passes of one network. The weights are the network's own, by reference."""
+
+    def __init__(self, network: nn.Module) -> None:
+        config, body = network.config, network.base_model
+        self._hidden, self._inner = config.hidden_size, config.intermediate_size
+        self._heads, self._kv_heads = config.num_attention_heads, config.num_key_value_heads
+        self._size = body.layers[0].self_attn.head_dim
+        self._kept: list[object] = [network]  # whatever an address points into
+        self._layers = np.zeros(len(body.layers), LAYER)
+        for record, layer in zip(self._layers, body.layers, strict=True):
+            for name, path in PROJECTIONS.items():
+                matrix = layer.get_submodule(path).matrix
+                self._kept.append(matrix)
+                record[name], record[f"{name}_bits"] = matrix.address, matrix.bits
+            for name, path in NORMS.items():
+                record[name] = self._address(layer.get_submodule(path).weight.float())
+        cos, sin = _rotary_tables(body, config.max_position_embeddings, self._size)
+        self._counters = np.zeros(2 + PHASES * len(self._layers) + 1, np.int64)
+        self._call = np.zeros(1, PASS)
+        self._set(
+            num_layers=len(self._layers),
+            layers=self._layers.ctypes.data,
+            lanes=instruction_set().lanes,
+            hidden=self._hidden,
+            heads=self._heads,
+            kv_heads=self._kv_heads,
+            head_size=self._size,
+            inner=self._inner,
+            embedding=self._address(body.embed_tokens.weight.data),
+            cos=self._address(cos),
+            sin=self._address(sin),
+            final_norm=self._address(body.norm.weight.float()),
+            counters=self._counters.ctypes.data,
+            barrier=barrier(),
+            epsilon=config.rms_norm_eps,
+            scaling=body.layers[0].self_attn.scaling,
+        )
+        self._room = _Room(0, 0, {})
+
+    def cache(self) -> LlamaCache:
+        """An empty cache for this network."""
+        return LlamaCache(len(self._layers), self._kv_heads, self._size)
+
+    def __call__(
+        self, tokens: Tensor, offsets: Tensor, visible: Tensor, cache: LlamaCache
+    ) -> Tensor:
+        """Hidden states [n, H] float32; arguments as in LanguageModel.forward."""
+        n, end = len(tokens), cache.length + len(tokens)
+        cache.reserve(end)
+        self._make_room(n, end)
+        arguments = [part.contiguous() for part in (tokens, offsets, visible)]
+        out = torch.empty(n, self._hidden)
+        layers = np.arange(len(self._layers))
+        self._layers["keys"] = cache.keys.data_ptr() + layers * cache.keys[0].nbytes
+        self._layers["values"] = cache.values.data_ptr() + layers * cache.values[0].nbytes
+        self._set(
+            n=n,
+            prefix=cache.length,
+            capacity=cache.capacity,
+            score_slots=-(-end // SLOTS) * SLOTS,
+            tokens=arguments[0].data_ptr(),
+            offsets=arguments[1].data_ptr(),
+            visible=arguments[2].data_ptr(),
+            out=out.data_ptr(),
+            threads=team_size(),
+        )
+        self._counters.fill(0)
+        on_all_threads(run_pass.address, self._call.ctypes.data)
+        return out
+
+    def _make_room(self, rows: int, slots: int) -> None:
+        """Have memory for a pass; what is there stays if it is large enough."""
+        if rows <= self._room.rows and slots <= self._room.slots:
+            return
+        rows, slots = max(rows, self._room.rows), max(slots + 255 & ~255, self._room.slots)
+        width, heads = self._heads * self._size, self._heads + 2 * self._kv_heads
+        scratch = max(self._hidden, 2 * GROUP * rows)
+        tensors = {
+            "x": torch.empty(rows, self._hidden),
+            "records": _bytes(rows, max(self._hidden, width) // GROUP * RECORD),
+            "inner_records": _bytes(rows, self._inner // GROUP * RECORD),
+            "projected": torch.empty(heads, rows, self._size),
+            "scores": torch.empty(self._heads, rows, slots),
+            "mixed": torch.empty(rows, width),
+            "scratch": torch.empty(team_size(), scratch),
+        }
+        self._room = _Room(rows, slots, tensors)
+        self._set(scratch_size=scratch, **{k: tensor.data_ptr() for k, tensor in tensors.items()})
+
+    def _set(self, **fields: float) -> None:
+        for name, value in fields.items():
+            self._call[name] = value
+
+    def _address(self, tensor: Tensor) -> int:
+        self._kept.append(tensor)
+        return tensor.data_ptr()
+
+
+def _bytes(rows: int, count: int) -> Tensor:
+    return torch.empty(rows, count, dtype=torch.uint8)
+
+
+def _rotary_tables(body: nn.Module, positions: int, size: int) -> tuple[Tensor, Tensor]:
+    """The network's own cosines and sines, [positions, size / 2] float32."""
+    every = torch.arange(positions)[None]
+    tables = body.rotary_emb(torch.zeros(1), every)
+    return tuple(table[0, :, : size // 2].float().contiguous() for table in tables)
