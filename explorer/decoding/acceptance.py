@@ -18,6 +18,7 @@ import torch
 from explorer.decoding.sampling import Draws, SamplingSettings, coin, distribution, without
 from explorer.decoding.tree import Tree
 from explorer.records.settings import DecodeSettings
+from explorer.kernels.rows import argmax_rows
 
 NOT_ASKED = -1
 Proposals = Sequence[torch.Tensor | None]
@@ -90,7 +91,7 @@ class Greedy:
         proposals: Proposals | None = None,
     ) -> Verdict:
         """See AcceptanceRule."""
-        choices = logits.argmax(dim=-1).tolist()
+        choices = argmax_rows(logits)
         path, bonus = follow(tree, tokens.tolist(), choices.__getitem__)
         return Verdict(path, bonus, choices)
 

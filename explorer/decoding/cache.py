@@ -14,6 +14,7 @@ import torch
 from transformers.cache_utils import Cache, CacheLayerMixin
 
 from explorer.kernels.attention import pad_slots
+from explorer.kernels.llama_cache import LlamaCache
 from explorer.models.base import LanguageModel
 
 GROW_BY = 256  # slots; a multiple of attention.SLOT_BLOCK
@@ -125,8 +126,13 @@ class KVCache(SlotCache):
         self.length = 0
 
     @classmethod
-    def of(cls, model: LanguageModel) -> KVCache:
-        """An empty cache that fits the model."""
+    def of(cls, model: LanguageModel) -> KVCache | LlamaCache:
+        """An empty cache that fits the model's passes."""
+        return model.compiled.cache() if model.compiled else cls.of_network(model)
+
+    @classmethod
+    def of_network(cls, model: LanguageModel) -> KVCache:
+        """An empty cache for passes through transformers' network."""
         return cls(model.config.num_hidden_layers, model.fixed_order)
 
     @torch.inference_mode()

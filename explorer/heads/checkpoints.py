@@ -35,7 +35,7 @@ def save_heads(heads: MedusaHeads, folder: str | Path, storage: Storage | None =
 
     storage None keeps the dtype that they have.
     """
-    if heads.packed is not None:
+    if heads.packed is not None or heads.compiled is not None:
         raise ValueError("packed heads only draft: load them again to save them")
     elsewhere = BORROWED if heads.config.projection_from else ()
     tensors = {

@@ -23,6 +23,7 @@ import torch.nn.functional as F
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from torch import Tensor, nn
 
+from explorer.heads.compiled_heads import CompiledHeads, fits
 from explorer.kernels.int4 import Int4Linear, supports
 from explorer.kernels.linears import codes_of_blocks, four_bit_blocks
 from explorer.records.errors import ExplorerError
@@ -94,6 +95,7 @@ class MedusaHeads(nn.Module):
         token_map = torch.arange(V) if config.kind == "draft_vocab" else None
         self.register_buffer("token_map", token_map)
         self.packed: Int4Linear | None = None  # takes the projection's place, see `pack`
+        self.compiled: CompiledHeads | None = None  # takes everything's place in `propose`
 
     @classmethod
     def create(
@@ -198,27 +200,34 @@ class MedusaHeads(nn.Module):
         return F.linear(features, self.projection)
 
     def pack(self) -> None:
-        """Hold a draft vocabulary's projection in 4 bits from now on, where the device can.
+        """Draft on the kernels that this machine has from now on, in 8 and 4 bits.
 
-        Reading it is most of a draft's time, and it is then read three times as fast. A guess that
-        changes with the rounding costs a little acceptance, never correctness. Packed heads draft;
-        they can be neither trained nor saved.
+        Reading the weights is most of a draft's time, and they are then read several times as
+        fast. A guess that changes with the rounding costs a little acceptance, never correctness.
+        Packed heads draft; they can be neither trained nor saved.
         """
-        self._lie_block_by_block()
+        self._make_block_major()
         if self.config.kind != "draft_vocab" or self.projection.dtype != torch.bfloat16:
             return
         device = self.projection.device
-        if self.config.hidden_size % GROUP:
-            return
-        codes = codes_of_blocks(four_bit_blocks(self.projection))
-        if supports(codes, device):
-            self.packed, self.projection = Int4Linear(codes, None, device), None
+        if device.type == "cpu" and fits(self.config.hidden_size, self.config.num_blocks):
+            self.compiled = CompiledHeads(
+                self._terms(), self.block_weight[:, 1:], self.block_bias, self.projection
+            )
+        elif self.config.hidden_size % GROUP == 0:
+            codes = codes_of_blocks(four_bit_blocks(self.projection))
+            if supports(codes, device):
+                self.packed, self.projection = Int4Linear(codes, None, device), None
 
-    def _lie_block_by_block(self) -> None:
-        """Let a block's weights of all heads lie together in memory.
+    def _terms(self) -> list[list[Tensor]]:
+        """Per head, the matrices [H, H] whose products the first residual block adds up."""
+        return [[weight] for weight in self.block_weight[:, 0]]
 
-        As they are trained, a head's blocks do: a product over all heads then copies its weights
-        first, which takes five times as long as the product.
+    def _make_block_major(self) -> None:
+        """Store a block's weights of all heads side by side, so that baddbmm needs no copy.
+
+        As they are trained, a head's blocks lie together: a product over all heads then copies its
+        weights first, which takes five times as long as the product.
         """
         weight = self.block_weight.detach().transpose(0, 1).contiguous().transpose(0, 1)
         self.block_weight = nn.Parameter(weight, requires_grad=False)
@@ -236,8 +245,19 @@ class MedusaHeads(nn.Module):
         hidden [m, H] -> full-vocabulary ids int64 [m, K, top] and their probabilities float32
         [m, K, top]; `path` as in `features`.
         """
-        ids, probs = self.best(self(hidden, path), top)
+        if self.compiled is not None:
+            ids, probs = self._compiled_best(hidden, min(top, self.config.output_size), path)
+        else:
+            ids, probs = self.best(self(hidden, path), top)
         return ids.transpose(0, 1).contiguous(), probs.transpose(0, 1).contiguous()
+
+    def _compiled_best(
+        self, hidden: Tensor, top: int, path: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """[K, m, top]: `propose` by the compiled heads, which look at the hidden states alone."""
+        every = range(self.config.num_heads)
+        ids, probs = self.compiled.best(every, hidden.float()[None], top)
+        return self.token_map[ids], probs
 
     def best(self, logits: Tensor, top: int) -> tuple[Tensor, Tensor]:
         """The `top` best of logits [..., V']: full-vocabulary ids and probabilities [..., top].

@@ -74,6 +74,31 @@ class HydraHeads(MedusaHeads):
         ]
         return self._blocks(hidden + F.silu(torch.stack(first)), first=1)
 
+    def _terms(self) -> list[list[Tensor]]:
+        """The matrix of the hidden state, then those of the embeddings on the path."""
+        first = [k * (k + 1) // 2 for k in range(self.config.num_heads + 1)]
+        return [
+            [self.block_weight[k, 0], *self.path_weight[first[k] : first[k + 1]]]
+            for k in range(self.config.num_heads)
+        ]
+
+    def _compiled_best(
+        self, hidden: Tensor, top: int, path: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        found = [
+            self._compiled_next(hidden, path[:, : k + 1], top)
+            for k in range(self.config.num_heads)
+        ]
+        return tuple(torch.stack(part) for part in zip(*found, strict=True))
+
+    def _compiled_next(self, hidden: Tensor, path: Tensor, top: int) -> tuple[Tensor, Tensor]:
+        """[m, top] of the head that follows paths [m, d]; hidden [m or 1, H]."""
+        k, embedded = path.shape[1] - 1, self._embed(path).float()  # [m, d, H]
+        hidden = hidden.float().expand(len(path), -1)
+        sources = torch.stack([hidden, *embedded.unbind(1)])
+        ids, probs = self.compiled.best(range(k, k + 1), sources, top)
+        return self.token_map[ids[0]], probs[0]
+
     @torch.inference_mode()
     def propose_next(self, hidden: Tensor, path: Tensor, top: int) -> tuple[Tensor, Tensor]:
         """What follows each of m paths of equal length d, guessed by head d.
@@ -81,6 +106,8 @@ class HydraHeads(MedusaHeads):
         hidden [1, H] of the position before the root; path int64 [m, d], the root first. Returns
         full-vocabulary ids int64 and probabilities float32, [m, top] each, best first.
         """
+        if self.compiled is not None:
+            return self._compiled_next(hidden, path, min(top, self.config.output_size))
         k, hidden = path.shape[1] - 1, hidden.to(self.block_weight)
         first = F.linear(hidden, self.block_weight[k, 0], self.block_bias[k, 0])  # [1, H]
         # One by one: side by side in one matrix, the weights would have to be copied every time.

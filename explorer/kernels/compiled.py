@@ -1,4 +1,4 @@
-"""Three machine instructions that numba has no words for."""
+"""Machine instructions and addresses that numba has no words for."""
 
 from __future__ import annotations
 

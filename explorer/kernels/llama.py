@@ -12,17 +12,18 @@ kernels/attention.py), so a row's result is the same bits in a pass of any width
 
 from __future__ import annotations
 
+import ctypes
+
 import numba
 import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
 from explorer.kernels.attend import SLOTS
-from explorer.kernels.compiled import claim, flags_at, floats_at
+from explorer.kernels.compiled import flags_at, floats_at
 from explorer.kernels.dot import GROUP, RECORD
 from explorer.kernels.machine import (
     bytes_at,
-    call_at,
     exp32,
     float_of_bits,
     halves_at,
@@ -36,6 +37,7 @@ from explorer.kernels.machine import (
     whole_at,
 )
 from explorer.kernels.quantise import quantise_group, quantise_row
+from explorer.kernels.team import join, take, take_next
 
 PHASES = 9  # of a layer
 LARGEST_HALF = np.float32(65504.0)
@@ -44,70 +46,58 @@ SCORE_BLOCKS = 4  # blocks of slots, likewise
 
 MATRICES = ("query", "key", "value", "output", "gate", "up", "down")
 
-# Addresses and sizes of one layer. A matrix is the address of its first tile, and its bits.
+# One layer. A matrix is the address of its first tile, and its bits.
 LAYER = np.dtype(
     [(name, np.int64) for matrix in MATRICES for name in (matrix, f"{matrix}_bits")]
-    + [(name, np.int64) for name in ("input_norm", "mlp_norm", "keys", "values")]
+    + [(name, np.int64) for name in ("input_norm", "mlp_norm")]
 )
 
-# Addresses and sizes of a pass over n rows behind `prefix` cached tokens.
-PASS = np.dtype(
-    [
-        (name, np.int64)
-        for name in (
-            "num_layers",
-            "layers",  # [num_layers] LAYER
-            "lanes",
-            "hidden",
-            "heads",
-            "kv_heads",
-            "head_size",
-            "inner",
-            "n",
-            "prefix",
-            "capacity",  # slots that the cache has room for, whole blocks
-            "tokens",  # [n] int64
-            "offsets",  # [n] int64: a row's position is prefix + offset
-            "visible",  # [n, n] bool
-            "embedding",  # [V, hidden] bf16
-            "cos",  # [positions, head_size / 2]
-            "sin",
-            "final_norm",
-            "x",  # [n, hidden]: the residual stream
-            "out",  # [n, hidden]: the hidden states
-            "records",  # [n, hidden or heads · head_size]: the quantised input of a product
-            "inner_records",  # [n, inner]
-            "projected",  # [heads + 2 kv_heads, n, head_size]
-            "scores",  # [heads, n, score_slots]: then the softmax numerators
-            "score_slots",  # prefix + n, rounded up to whole blocks
-            "mixed",  # [heads, n, head_size]
-            "scratch",  # [threads, scratch_size]
-            "scratch_size",
-            "counters",  # [1 + PHASES · num_layers + 2], zeros
-            "threads",
-            "barrier",  # of a function that waits for all threads
-        )
+
+class Pass(ctypes.Structure):
+    """Addresses and sizes of a pass over n rows behind `prefix` cached tokens.
+
+    num_layers, layers   how many, and the address of their LAYER records
+    lanes                of the matrices' tiles (kernels/isa.py)
+    hidden … inner       the network's sizes; `inner` is SwiGLU's
+    epsilon, scaling     of the norms, and of query · key
+    embedding            [V, hidden] bf16
+    cos, sin             [positions, head_size / 2]
+    final_norm           [hidden]
+    tokens, offsets      [n] int64; a row's position is prefix + offset
+    visible              [n, n] bool
+    keys, values         the cache (kernels/llama_cache.py), with room for `capacity` slots
+    x, out               [n, hidden]: the residual stream; the hidden states
+    records              [n, hidden or heads · head_size]: the quantised input of a product
+    inner_records        [n, inner]
+    projected            [heads + 2 kv_heads, n, head_size]
+    scores               [heads, n, score_slots]: then the softmax numerators; score_slots is
+                         prefix + n, rounded up to whole blocks
+    mixed                [heads, n, head_size]
+    scratch              [threads, scratch_size]
+    team                 kernels/team.py
+    """
+
+    _fields_ = [
+        *(
+            (name, ctypes.c_int64)
+            for name in (
+                "num_layers layers lanes hidden heads kv_heads head_size inner embedding cos sin "
+                "final_norm n prefix tokens offsets visible keys values capacity x out records "
+                "inner_records projected scores score_slots mixed scratch scratch_size team"
+            ).split()
+        ),
+        ("epsilon", ctypes.c_float),
+        ("scaling", ctypes.c_float),
     ]
-    + [("epsilon", np.float32), ("scaling", np.float32)]
-)
-PASS_TYPE, LAYER_TYPE = numba.from_dtype(PASS), numba.from_dtype(LAYER)
+
+
+PASS_TYPE, LAYER_TYPE = numba.from_dtype(np.dtype(Pass)), numba.from_dtype(LAYER)
 
 
 @intrinsic
 def layers_at(_, address):
     """An address as a pointer to LAYER records."""
     return pointer(address, LAYER_TYPE)
-
-
-@numba.njit(cache=True, error_model="numpy")
-def _wait(p):
-    if p.threads > 1:
-        call_at(p.barrier)
-
-
-@numba.njit(cache=True, error_model="numpy")
-def _counter(p, phase):
-    return numba.carray(whole_at(p.counters + 8 * phase), 1)
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -132,28 +122,30 @@ def _rms_norm(x, weight, epsilon, y):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _embed(p, claimed):
+def _embed(p, phase):
     """x = the embeddings of the tokens."""
     tokens = numba.carray(whole_at(p.tokens), p.n)
-    row = claim(claimed)
-    while row < p.n:
+    items = p.n
+    row = take(p.team, phase, items)
+    while row >= 0:
         embedding = numba.carray(halves_at(p.embedding + 2 * p.hidden * tokens[row]), p.hidden)
         x = _floats(p.x + 4 * p.hidden * row, p.hidden)
         for i in range(p.hidden):
             x[i] = float_of_bits(np.int32(embedding[i]) << np.int32(16))
-        row = claim(claimed)
+        row = take_next(p.team, phase, items)
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _normalise(p, claimed, weight, thread):
+def _normalise(p, phase, weight, thread):
     """records = quantised RMSNorm(x)."""
     y = p.scratch + 4 * p.scratch_size * thread
-    row = claim(claimed)
-    while row < p.n:
+    items = p.n
+    row = take(p.team, phase, items)
+    while row >= 0:
         x = _floats(p.x + 4 * p.hidden * row, p.hidden)
         _rms_norm(x, _floats(weight, p.hidden), p.epsilon, _floats(y, p.hidden))
         quantise_row(y, p.hidden, p.records + p.hidden // GROUP * RECORD * row)
-        row = claim(claimed)
+        row = take_next(p.team, phase, items)
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -171,6 +163,18 @@ def _rotate(p, x, position):
 @numba.njit(cache=True, error_model="numpy")
 def _tile_bytes(p, bits, groups):
     return groups * p.lanes * (GROUP * bits // 8 + (4 if bits == 4 else 2))
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _keys(p, index):
+    """The address of a layer's keys."""
+    return p.keys + 2 * p.kv_heads * p.head_size * p.capacity * index
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _values(p, index):
+    """The address of a layer's values."""
+    return p.values + 2 * p.kv_heads * p.head_size * p.capacity * index
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -204,11 +208,12 @@ def _project_head(p, weights, bits, head, out):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _project(p, claimed, layer):
+def _project(p, phase, layer, index):
     """Queries, keys and values, head by head: rotated, and keys and values put into the cache."""
     offsets = numba.carray(whole_at(p.offsets), p.n)
-    item = claim(claimed)
-    while item < p.heads + 2 * p.kv_heads:
+    items = p.heads + 2 * p.kv_heads
+    item = take(p.team, phase, items)
+    while item >= 0:
         out = p.projected + 4 * p.head_size * p.n * item
         kv = (item - p.heads) % p.kv_heads
         if item < p.heads:
@@ -221,21 +226,22 @@ def _project(p, claimed, layer):
             place = out + 4 * p.head_size * row
             x = _floats(place, p.head_size)
             if item >= p.heads + p.kv_heads:
-                _store_value(p, layer.values, kv, p.prefix + row, x, place)
+                _store_value(p, _values(p, index), kv, p.prefix + row, x, place)
                 continue
             _rotate(p, x, p.prefix + offsets[row])
             if item >= p.heads:
-                _store_key(p, layer.keys, kv, p.prefix + row, x)
-        item = claim(claimed)
+                _store_key(p, _keys(p, index), kv, p.prefix + row, x)
+        item = take_next(p.team, phase, items)
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _score(p, claimed, layer):
+def _score(p, phase, index):
     """scores = query · key, for a few blocks of slots of a key-value head at a time."""
     blocks, queries = p.score_slots // SLOTS, p.n * (p.heads // p.kv_heads)
     chunks = -(-blocks // SCORE_BLOCKS)
-    item = claim(claimed)
-    while item < chunks * p.kv_heads:
+    items = chunks * p.kv_heads
+    item = take(p.team, phase, items)
+    while item >= 0:
         kv, first = item // chunks, SCORE_BLOCKS * (item % chunks)
         for block in range(first, min(first + SCORE_BLOCKS, blocks)):
             keys = 2 * SLOTS * p.head_size * (kv * (p.capacity // SLOTS) + block)
@@ -243,23 +249,24 @@ def _score(p, claimed, layer):
                 p.projected + 4 * p.head_size * queries * kv,
                 4 * p.head_size,
                 queries,
-                layer.keys + keys,
+                _keys(p, index) + keys,
                 p.head_size,
                 p.scores + 4 * (p.score_slots * queries * kv + SLOTS * block),
                 4 * p.score_slots,
             )
-        item = claim(claimed)
+        item = take_next(p.team, phase, items)
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _soften(p, claimed):
+def _soften(p, phase):
     """scores = exp(score − max) where a row may see the slot, 0 elsewhere."""
     visible = numba.carray(flags_at(p.visible), (p.n, p.n))
-    item = claim(claimed)
-    while item < p.heads * p.n:
+    items = p.heads * p.n
+    item = take(p.team, phase, items)
+    while item >= 0:
         row = _floats(p.scores + 4 * p.score_slots * item, p.score_slots)
         _softmax_numerators(row[: p.prefix], row[p.prefix : p.prefix + p.n], visible[item % p.n], p.scaling)
-        item = claim(claimed)
+        item = take_next(p.team, phase, items)
 
 
 # A maximum is the same in any order, so this loop may be reordered.
@@ -283,12 +290,13 @@ def _softmax_numerators(prefix, rows, visible, scaling):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _mix(p, claimed, layer):
+def _mix(p, phase, index):
     """records = quantised Σ weight · value, 32 features of a key-value head at a time."""
     group, parts = p.heads // p.kv_heads, p.head_size // GROUP
     queries, slots = p.n * group, p.prefix + p.n
-    item = claim(claimed)
-    while item < p.kv_heads * parts:
+    items = p.kv_heads * parts
+    item = take(p.team, phase, items)
+    while item >= 0:
         kv, part = item // parts, item % parts
         out = p.mixed + 4 * p.head_size * queries * kv + 4 * GROUP * part
         for block in range(GROUP // SLOTS):
@@ -297,7 +305,7 @@ def _mix(p, claimed, layer):
                 p.scores + 4 * p.score_slots * queries * kv,
                 4 * p.score_slots,
                 queries,
-                layer.values + 2 * SLOTS * p.capacity * feature,
+                _values(p, index) + 2 * SLOTS * p.capacity * feature,
                 slots,
                 out + 4 * SLOTS * block,
                 4 * p.head_size,
@@ -306,21 +314,22 @@ def _mix(p, claimed, layer):
             head = kv * group + q // p.n
             record = (q % p.n * p.heads + head) * parts + part
             quantise_group(out + 4 * p.head_size * q, p.records + RECORD * record)
-        item = claim(claimed)
+        item = take_next(p.team, phase, items)
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _multiply_onto(p, claimed, weights, bits, records, inputs):
+def _multiply_onto(p, phase, weights, bits, records, inputs):
     """x += a matrix · records."""
     groups, tiles = inputs // GROUP, p.hidden // p.lanes
     size = _tile_bytes(p, bits, groups)
-    first = CHUNK * claim(claimed)
-    while first < tiles:
-        for tile in range(first, min(first + CHUNK, tiles)):
+    items = -(-tiles // CHUNK)
+    item = take(p.team, phase, items)
+    while item >= 0:
+        for tile in range(CHUNK * item, min(CHUNK * item + CHUNK, tiles)):
             place = p.x + 4 * p.lanes * tile
             at = weights + size * tile
             tile_onto(bits, at, groups, records, groups * RECORD, p.n, place, 4 * p.hidden)
-        first = CHUNK * claim(claimed)
+        item = take_next(p.team, phase, items)
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -333,13 +342,14 @@ def _swiglu(gate, up):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _gate_and_up(p, claimed, layer, thread):
+def _gate_and_up(p, phase, layer, thread):
     """inner_records = quantised SwiGLU: silu(gate) · up, a group of 32 outputs at a time."""
     groups, tiles = p.hidden // GROUP, GROUP // p.lanes
     gate = p.scratch + 4 * p.scratch_size * thread
     up = gate + 4 * GROUP * p.n
-    item = claim(claimed)
-    while item < p.inner // GROUP:
+    items = p.inner // GROUP
+    item = take(p.team, phase, items)
+    while item >= 0:
         for tile in range(tiles):
             at = tiles * item + tile
             for bits, weights, out in (
@@ -360,50 +370,42 @@ def _gate_and_up(p, claimed, layer, thread):
             here = gate + 4 * GROUP * row
             _swiglu(_floats(here, GROUP), _floats(up + 4 * GROUP * row, GROUP))
             quantise_group(here, p.inner_records + RECORD * (p.inner // GROUP * row + item))
-        item = claim(claimed)
+        item = take_next(p.team, phase, items)
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _layer(p, layer, phase, thread):
-    _normalise(p, _counter(p, phase), layer.input_norm, thread)
-    _wait(p)
-    _project(p, _counter(p, phase + 1), layer)
-    _wait(p)
-    _score(p, _counter(p, phase + 2), layer)
-    _wait(p)
-    _soften(p, _counter(p, phase + 3))
-    _wait(p)
-    _mix(p, _counter(p, phase + 4), layer)
-    _wait(p)
-    _multiply_onto(p, _counter(p, phase + 5), layer.output, layer.output_bits, p.records, p.heads * p.head_size)
-    _wait(p)
-    _normalise(p, _counter(p, phase + 6), layer.mlp_norm, thread)
-    _wait(p)
-    _gate_and_up(p, _counter(p, phase + 7), layer, thread)
-    _wait(p)
-    _multiply_onto(p, _counter(p, phase + 8), layer.down, layer.down_bits, p.inner_records, p.inner)
-    _wait(p)
+def _layer(p, layer, index, thread):
+    phase = 1 + PHASES * index  # the embedding came first
+    _normalise(p, phase, layer.input_norm, thread)
+    _project(p, phase + 1, layer, index)
+    _score(p, phase + 2, index)
+    _soften(p, phase + 3)
+    _mix(p, phase + 4, index)
+    _multiply_onto(p, phase + 5, layer.output, layer.output_bits, p.records, p.heads * p.head_size)
+    _normalise(p, phase + 6, layer.mlp_norm, thread)
+    _gate_and_up(p, phase + 7, layer, thread)
+    _multiply_onto(p, phase + 8, layer.down, layer.down_bits, p.inner_records, p.inner)
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _final_norm(p, claimed):
+def _final_norm(p, phase):
     """out = RMSNorm(x): the hidden states."""
-    row = claim(claimed)
-    while row < p.n:
+    items = p.n
+    row = take(p.team, phase, items)
+    while row >= 0:
         x = _floats(p.x + 4 * p.hidden * row, p.hidden)
         out = _floats(p.out + 4 * p.hidden * row, p.hidden)
         _rms_norm(x, _floats(p.final_norm, p.hidden), p.epsilon, out)
-        row = claim(claimed)
+        row = take_next(p.team, phase, items)
 
 
 @numba.cfunc(types.void(types.CPointer(PASS_TYPE)), cache=True)
 def run_pass(address):
     """The whole pass; every thread calls it with the same PASS."""
     p = numba.carray(address, 1)[0]
-    thread = claim(_counter(p, 0))
-    _embed(p, _counter(p, 1))
-    _wait(p)
+    thread = join(p.team)
+    _embed(p, 0)
     layers = numba.carray(layers_at(p.layers), p.num_layers)
     for i in range(p.num_layers):
-        _layer(p, layers[i], 2 + PHASES * i, thread)
-    _final_norm(p, _counter(p, 2 + PHASES * p.num_layers))
+        _layer(p, layers[i], i, thread)
+    _final_norm(p, 1 + PHASES * p.num_layers)

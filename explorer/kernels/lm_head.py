@@ -10,10 +10,12 @@ float32. Those tokens hold nearly all of the probability, and every argmax is ta
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 
+from explorer.kernels.matrices import IntegerMatrix
 from explorer.weights.gguf_codes import GROUP, Codes
 
 SHORTLIST = 16
@@ -47,6 +49,8 @@ class LMHead:
     how many rows a product may have, and `padded` makes every product one of exactly so many.
     """
 
+    invariant = False  # whether a row's logits are known to be the same beside any other rows
+
     def __init__(
         self,
         weight: torch.Tensor,
@@ -65,16 +69,29 @@ class LMHead:
 
     def __call__(self, hidden: torch.Tensor) -> torch.Tensor:
         """Logits [n, V] float32 of hidden [n, H]."""
-        hidden = hidden.to(self.weight.device)
-        logits = self._product(hidden).float()
-        if self.weight.dtype != torch.float32:
-            self._rescore(logits, hidden)
+        logits = self._scores(hidden.to(self.weight.device))
         if self.bias is not None:
             logits += self.bias.float()
         if self.scale != 1.0:
             logits *= self.scale
         if self.softcap is not None:
             logits = torch.tanh(logits / self.softcap) * self.softcap
+        return logits
+
+    def part(self, ids: torch.Tensor) -> LMHead:
+        """The LM head over these tokens [m] alone, in their order."""
+        weight = self.weight[ids]
+        return LMHead(weight, rows_of_weight(weight), **self._of(ids))
+
+    def _of(self, ids: torch.Tensor) -> dict[str, Any]:
+        """Everything but the matrix, for these tokens."""
+        bias = None if self.bias is None else self.bias[ids]
+        return {"bias": bias, "softcap": self.softcap, "scale": self.scale}
+
+    def _scores(self, hidden: torch.Tensor) -> torch.Tensor:
+        logits = self._product(hidden).float()
+        if self.weight.dtype != torch.float32:
+            self._rescore(logits, hidden)
         return logits
 
     def _product(self, hidden: torch.Tensor) -> torch.Tensor:
@@ -95,6 +112,27 @@ class LMHead:
         # Every product is exact in float64, so the order of the sum cannot show in float32.
         exact = (rows.double() * hidden[:, None].double()).sum(dim=-1)
         logits.scatter_(1, shortlist, exact.float())
+
+
+class IntegerHead(LMHead):
+    """An LM head on the integer kernels, whose rows do not depend on each other by construction.
+
+    `matrix` holds the file's own 8-bit codes; `weight` is what the network has of them.
+    """
+
+    invariant = True
+
+    def __init__(self, weight: torch.Tensor, matrix: IntegerMatrix, **rest: Any) -> None:
+        super().__init__(weight, rows_of_weight(weight), **rest)
+        self.matrix = matrix
+
+    def part(self, ids: torch.Tensor) -> IntegerHead:
+        """The LM head over these tokens [m] alone, in their order."""
+        matrix = IntegerMatrix(self.matrix.codes(ids))
+        return IntegerHead(self.weight[ids], matrix, **self._of(ids))
+
+    def _scores(self, hidden: torch.Tensor) -> torch.Tensor:
+        return self.matrix(hidden.float())
 
 
 def rows_of_weight(weight: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:

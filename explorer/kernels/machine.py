@@ -51,18 +51,6 @@ def float_of_bits(_, bits):
     return types.float32(types.int32), generate
 
 
-@intrinsic
-def call_at(_, address):
-    """Call the function void(void) at an address."""
-
-    def generate(context, builder, signature, arguments):
-        kind = ir.FunctionType(ir.VoidType(), [])
-        builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), [])
-        return context.get_dummy_value()
-
-    return types.void(types.int64), generate
-
-
 def _tile_product(bits: int, add: bool):
     """`product(weights, groups, rows, row_bytes, count, out, out_bytes)`, see dot.Product."""
 

@@ -2,42 +2,42 @@
 
 from __future__ import annotations
 
+import ctypes
+import threading
+
 import numba
 import numpy as np
 import torch
 from numba import types
 from torch import Tensor, nn
 
-from explorer.kernels.dot import GROUP, RECORD, block_bytes
+from explorer.kernels.dot import GROUP, RECORD
 from explorer.kernels.isa import instruction_set
-from explorer.kernels.machine import call_at, pointer, tile_into, whole_at
+from explorer.kernels.machine import tile_into
 from explorer.kernels.quantise import quantise_row
-from explorer.kernels.compiled import claim
 from explorer.weights.gguf_codes import Codes
-from explorer.kernels.threads import barrier, on_all_threads, team_size
+from explorer.kernels.team import new_team, reset, take, take_next
+from explorer.kernels.threads import on_all_threads
 
-CHUNK = 8  # tiles that a thread takes at a time
-PRODUCT = np.dtype(
-    [
-        (name, np.int64)
-        for name in (
-            "bits",
-            "tiles",  # address of the first, and how many there are
-            "num_tiles",
-            "tile_bytes",
-            "lanes",
-            "groups",
-            "x",  # [n, 32 · groups] float32
-            "n",
-            "records",  # [n, groups] records
-            "out",  # [n, num_tiles · lanes] float32
-            "counters",  # [2], zeros
-            "threads",
-            "barrier",
-        )
+CHUNK = 16  # tiles that a thread takes at a time
+class Product(ctypes.Structure):
+    """Addresses and sizes of a product of n rows.
+
+    tiles      of the first, of `num_tiles` of `tile_bytes` bytes, for `lanes` outputs each
+    groups     of 32 inputs
+    x          [n, 32 · groups] float32
+    records    [n, groups]: x quantised
+    out        [n, num_tiles · lanes] float32
+    team       kernels/team.py
+    """
+
+    _fields_ = [
+        (name, ctypes.c_int64)
+        for name in "bits tiles num_tiles tile_bytes lanes groups x n records out team".split()
     ]
-)
-PRODUCT_TYPE = numba.from_dtype(PRODUCT)
+
+
+PRODUCT_TYPE = numba.from_dtype(np.dtype(Product))
 
 
 class IntegerMatrix:
@@ -49,12 +49,58 @@ class IntegerMatrix:
     def __init__(self, codes: Codes) -> None:
         self.shape = codes.codes.shape
         self.bits = 8 if codes.codes.dtype == np.int8 else 4
-        self.tiles = torch.from_numpy(_tiles(codes, self.bits, instruction_set().lanes))
+        lanes = instruction_set().lanes
+        self.tiles = torch.from_numpy(_tiles(codes, self.bits, lanes))
+        num_tiles, self._groups, block = self.tiles.shape
+        self._width = num_tiles * lanes
+        self._lock = threading.Lock()  # what follows is shared
+        self._team, self._records = new_team(2), torch.empty(0, dtype=torch.uint8)
+        self._call = Product(
+            bits=self.bits,
+            tiles=self.tiles.data_ptr(),
+            num_tiles=num_tiles,
+            tile_bytes=self._groups * block,
+            lanes=lanes,
+            groups=self._groups,
+            team=self._team.ctypes.data,
+        )
+        self._at = ctypes.addressof(self._call)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """x [n, K] float32 → x Wᵀ [n, N] float32, on all of torch's threads."""
+        x, n = x.contiguous(), x.shape[0]
+        out = torch.empty(n, self._width)
+        with self._lock:
+            if n * self._groups * RECORD > self._records.numel():
+                self._records = torch.empty(n * self._groups * RECORD, dtype=torch.uint8)
+            call = self._call
+            call.n, call.x, call.out = n, x.data_ptr(), out.data_ptr()
+            call.records = self._records.data_ptr()
+            reset(self._team)
+            on_all_threads(_task.address, self._at)
+        return out if self._width == self.shape[0] else out[:, : self.shape[0]]
 
     @property
     def address(self) -> int:
         """Of the first tile."""
         return self.tiles.data_ptr()
+
+    def codes(self, rows: Tensor) -> Codes:
+        """The codes of these rows [m], as they were packed."""
+        lanes, groups, bits = instruction_set().lanes, self.shape[1] // GROUP, self.bits
+        blocks = self.tiles[rows // lanes].numpy()  # [m, groups, block bytes]
+        lane = (rows % lanes).numpy()[:, None, None, None, None]
+        end = lanes * GROUP * bits // 8
+        packed = blocks[..., :end].reshape(len(rows), groups, bits, lanes, 4)
+        own = np.take_along_axis(packed, lane, axis=3)[..., 0, :]  # [m, groups, bits, 4]
+        if bits == 4:
+            codes = np.stack([own & 15, own >> 4], axis=3)
+        else:
+            codes = (own.astype(np.int16) - 128).astype(np.int8)
+        halves = blocks[..., end:].copy().view(np.float16).reshape(len(rows), groups, -1, lanes)
+        parts = np.take_along_axis(halves, lane[..., 0], axis=3)[..., 0].astype(np.float32)
+        offset = parts[..., 1] if bits == 4 else np.zeros_like(parts[..., 0])
+        return Codes(codes.reshape(len(rows), -1), parts[..., 0], offset)
 
     @property
     def num_bytes(self) -> int:
@@ -90,56 +136,25 @@ def _tiles(codes: Codes, bits: int, lanes: int) -> np.ndarray:
 
 @numba.njit(cache=True, error_model="numpy")
 def _product(p):
-    counters = numba.carray(whole_at(p.counters), 2)
-    row = claim(counters)
-    while row < p.n:
+    rows = p.n
+    row = take(p.team, 0, rows)
+    while row >= 0:
         at = 4 * GROUP * p.groups * row
         quantise_row(p.x + at, GROUP * p.groups, p.records + RECORD * p.groups * row)
-        row = claim(counters)
-    if p.threads > 1:
-        call_at(p.barrier)
+        row = take_next(p.team, 0, rows)
     row_bytes, out_bytes = RECORD * p.groups, 4 * p.num_tiles * p.lanes
-    first = CHUNK * claim(counters[1:])
-    while first < p.num_tiles:
-        for tile in range(first, min(first + CHUNK, p.num_tiles)):
+    items = -(-p.num_tiles // CHUNK)
+    item = take(p.team, 1, items)
+    while item >= 0:
+        for tile in range(CHUNK * item, min(CHUNK * item + CHUNK, p.num_tiles)):
             weights, out = p.tiles + p.tile_bytes * tile, p.out + 4 * p.lanes * tile
             tile_into(p.bits, weights, p.groups, p.records, row_bytes, p.n, out, out_bytes)
-        first = CHUNK * claim(counters[1:])
+        item = take_next(p.team, 1, items)
 
 
 @numba.cfunc(types.void(types.CPointer(PRODUCT_TYPE)), cache=True)
 def _task(address):
     _product(numba.carray(address, 1)[0])
-
-
-def product(matrix: IntegerMatrix, x: Tensor) -> Tensor:
-    """x [n, K] float32 → x Wᵀ [n, N] float32, on all of torch's threads."""
-    x = x.contiguous()
-    n, groups = x.shape[0], matrix.tiles.shape[1]
-    num_tiles, lanes = matrix.tiles.shape[0], instruction_set().lanes
-    records = torch.empty(n, groups * RECORD, dtype=torch.uint8)
-    out = torch.empty(n, num_tiles * lanes)
-    counters = np.zeros(2, np.int64)
-    call = np.array(
-        (
-            matrix.bits,
-            matrix.address,
-            num_tiles,
-            groups * block_bytes(matrix.bits, lanes),
-            lanes,
-            groups,
-            x.data_ptr(),
-            n,
-            records.data_ptr(),
-            out.data_ptr(),
-            counters.ctypes.data,
-            team_size(),
-            barrier(),
-        ),
-        PRODUCT,
-    )
-    on_all_threads(_task.address, call.ctypes.data)
-    return out[:, : matrix.shape[0]]
 
 
 class IntegerLinear(nn.Module):
@@ -154,7 +169,7 @@ class IntegerLinear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """[..., K] → [..., N]."""
-        y = product(self.matrix, x.reshape(-1, self.in_features).float())
+        y = self.matrix(x.reshape(-1, self.in_features).float())
         if self.bias is not None:
             y = y + self.bias
         return y.to(x.dtype).view(*x.shape[:-1], self.out_features)

@@ -36,13 +36,6 @@ def team_size() -> int:
     return 1 if _runtime() is None else torch.get_num_threads()
 
 
-@cache
-def barrier() -> int:
-    """Address of void(void), in which every thread of the team waits for all others; 0: none."""
-    runtime = _runtime()
-    return 0 if runtime is None else ctypes.cast(runtime.GOMP_barrier, ctypes.c_void_p).value
-
-
 def on_all_threads(task: int, data: int) -> None:
     """Call the function at address `task`, void(void *), with the address `data` on every thread.
 

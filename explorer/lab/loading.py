@@ -14,6 +14,7 @@ from explorer.models.adapters import adapter_folder, serve_adapter
 from explorer.models.base import LanguageModel
 from explorer.models.draft import load_draft
 from explorer.models.early_exit import require_same_tokenizer
+from explorer.models.llama_pass import llama_pass
 from explorer.models.loader import load_model
 from explorer.records.errors import ExplorerError
 from explorer.records.progress import Progress, quiet
@@ -49,6 +50,7 @@ def load(
     if folder is not None:
         tell("Tuning the model with its adapter", None)
         serve_adapter(base, folder)
+        base.compiled = llama_pass(base.network)
     tell("Checking the model", None)
     check_model(base)
     lab = Lab(base, notes=base.notes)

@@ -42,7 +42,7 @@ def attention_weights(
     and layers that the model does not have.
     """
     _require_known(model, prefix, token_ids, layer)
-    cache = KVCache.of(model)
+    cache = KVCache.of_network(model)
     depths, visible = rows_of(parents)
     found: list[Tensor] = []
     with _stopping_at(model, layer, found):

@@ -109,6 +109,11 @@ def unsupported(name: str, model_type: str, fault: str) -> ExplorerError:
 def _choose_right_attention(model: LanguageModel) -> str | None:
     """Try attentions until one is right; returns the first one's fault if none is."""
     first = None
+    if model.compiled is not None:
+        if _fault(model) is None:
+            return None
+        model.compiled = None
+        model.notes.append("Passes run through transformers: the compiled pass is not right here.")
     for attention in _attentions(model):
         try:
             model.network.set_attn_implementation(attention)
@@ -222,6 +227,8 @@ def make_lm_head_invariant(model: LanguageModel) -> None:
     machine. Only where no limit helps is every product padded, which costs plain decoding, too.
     """
     head = model.lm_head
+    if head.invariant:
+        return
     generator = torch.Generator().manual_seed(0)
     hidden = torch.randn(LIMITS[0], model.hidden_size, generator=generator).to(head.weight)
     head.most_rows = next(

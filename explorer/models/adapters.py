@@ -29,7 +29,6 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from explorer.kernels import int4
 from explorer.kernels.linears import (
     codes_of_blocks,
     dense_linear,
@@ -37,6 +36,7 @@ from explorer.kernels.linears import (
     four_bit_blocks,
     is_linear,
 )
+from explorer.kernels.packed import PACKED, packed_linear
 from explorer.models.base import LanguageModel
 from explorer.records.errors import ExplorerError
 from explorer.weights.folders import CONFIG
@@ -189,7 +189,8 @@ def tuned_layer(layer: nn.Module, down: Tensor, up: Tensor, rounded: bool) -> tu
     if not packed:
         return dense_linear(weight.to(layer.weight.dtype), layer.bias), "merged"
     codes = codes_of_blocks(four_bit_blocks(weight))
-    return int4.Int4Linear(codes, layer.bias, weight.device), "merged and quantised again"
+    tuned = packed_linear(codes, layer.bias, weight.device)
+    return tuned, "merged and quantised again"
 
 
 class UnmergedLinear(nn.Module):

@@ -12,10 +12,12 @@ import torch
 
 from explorer.kernels.attention import FIXED_ORDER
 from explorer.kernels.layout import Layout
+from explorer.kernels.llama_cache import LlamaCache
 from explorer.kernels.lm_head import LMHead
 from explorer.models.head_input import lm_head_input
 
 if TYPE_CHECKING:
+    from explorer.models.llama_pass import LlamaPass
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
     from transformers.cache_utils import Cache
 
@@ -26,7 +28,8 @@ class LanguageModel:
 
     `notes` are calm lines for the user: which backend and why, what was checked at start-up.
     `bit_exact` says whether a token's logits were found to be the same bits in passes of
-    different widths, on this machine, at start-up. `tuned`, where an adapter has changed the model
+    different widths, on this machine, at start-up. `compiled`, where there is one, runs passes over
+    a LlamaCache in the network's place. `tuned`, where an adapter has changed the model
     (models/adapters.py), says what its output is lossless with respect to. `whole_network` says
     that something stands between the network's body and its LM head, so a pass runs up to the head.
     """
@@ -42,6 +45,7 @@ class LanguageModel:
     notes: list[str] = field(default_factory=list)
     bit_exact: bool = False
     tuned: str | None = None
+    compiled: LlamaPass | None = None
     whole_network: bool = False
 
     @property
@@ -66,7 +70,7 @@ class LanguageModel:
 
     @torch.inference_mode()
     def forward(
-        self, tokens: torch.Tensor, offsets: torch.Tensor, visible: torch.Tensor, cache: Cache
+        self, tokens: torch.Tensor, offsets: torch.Tensor, visible: torch.Tensor, cache: Cache | LlamaCache
     ) -> torch.Tensor:
         """One pass over n rows behind the cache's committed prefix; returns hidden [n, H].
 
@@ -74,6 +78,8 @@ class LanguageModel:
         visible [n, n] bool: row i sees row j. Every row sees the whole prefix. The rows' keys
         and values are written to the cache, uncommitted.
         """
+        if isinstance(cache, LlamaCache):
+            return self.compiled(tokens, offsets, visible, cache)
         layout = Layout.of_tree(cache.length, offsets, visible, cache.slots_for(len(offsets)))
         return self.run(tokens[None], layout, cache)[0]
 

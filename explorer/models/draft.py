@@ -26,7 +26,6 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import AutoModelForCausalLM
 
-from explorer.kernels import int4
 from explorer.kernels.linears import (
     codes_of_blocks,
     dense_linear,
@@ -35,8 +34,10 @@ from explorer.kernels.linears import (
     four_bit_blocks,
     is_linear,
 )
-from explorer.kernels.lm_head import LMHead, rows_of_weight
+from explorer.kernels.lm_head import LMHead
+from explorer.kernels.packed import packed_linear
 from explorer.models.base import LanguageModel
+from explorer.models.llama_pass import llama_pass
 from explorer.models.rotary import settle_rotary
 from explorer.records.errors import ExplorerError
 from explorer.records.paths import ASSETS
@@ -62,23 +63,24 @@ class DraftConfig(Schema):
     accuracy: dict[str, Any] = Field(default_factory=dict)
 
 
-class DraftHead(LMHead):
+class DraftHead:
     """The base model's LM head over the draft's vocabulary: hidden [n, H] → [n, V], −∞ elsewhere.
 
-    `token_map` int64 [V_d], or None for the whole vocabulary; `weight` is then the base model's.
+    `token_map` int64 [V_d], or None for the whole vocabulary, with the base model's head itself.
     """
 
     def __init__(self, base: LMHead, token_map: Tensor | None) -> None:
-        if token_map is not None:
-            token_map = token_map.to(base.weight.device)
-        weight = base.weight if token_map is None else base.weight[token_map]
-        bias = base.bias if base.bias is None or token_map is None else base.bias[token_map]
-        super().__init__(weight, rows_of_weight(weight), bias, base.softcap, base.scale)
+        self.inner = base if token_map is None else base.part(token_map)
         self.token_map, self.vocab_size = token_map, base.weight.shape[0]
+
+    @property
+    def weight(self) -> Tensor:
+        """The rows [V_d, H] that it multiplies by, in the model's dtype."""
+        return self.inner.weight
 
     def __call__(self, hidden: Tensor) -> Tensor:
         """Logits [n, V] float32 of hidden [n, H]."""
-        logits = super().__call__(hidden)
+        logits = self.inner(hidden)
         if self.token_map is None:
             return logits
         whole = logits.new_full((logits.shape[0], self.vocab_size), -torch.inf)
@@ -130,7 +132,7 @@ def draft_model(
     """
     network.set_attn_implementation(base.config._attn_implementation)
     settle_rotary(network)
-    return DraftModel(
+    model = DraftModel(
         network=network,
         tokenizer=base.tokenizer,
         lm_head=DraftHead(base.lm_head, token_map),
@@ -142,6 +144,8 @@ def draft_model(
         draft_config=config,
         whole_network=base.whole_network,
     )
+    model.compiled = llama_pass(network)
+    return model
 
 
 def empty_network(base: nn.Module, num_layers: int) -> nn.Module:
@@ -288,9 +292,8 @@ def _blocks_checked(blocks: Tensor, empty: Tensor, folder: Path, key: str) -> Te
 def _four_bit_linear(blocks: Tensor, bias: Tensor | None, like: Tensor) -> nn.Module:
     """The blocks as a layer of the int4 backend, or dense where that cannot run."""
     codes = codes_of_blocks(blocks)
-    if like.dtype == torch.bfloat16 and int4.supports(codes, like.device):
-        return int4.Int4Linear(codes, bias, like.device)
-    return dense_linear(dequantised(blocks).to(like), None if bias is None else bias.to(like))
+    packed = packed_linear(codes, bias, like.device) if like.dtype == torch.bfloat16 else None
+    return packed or dense_linear(dequantised(blocks).to(like), None if bias is None else bias.to(like))
 
 
 def _broken(folder: Path, key: str) -> ExplorerError:

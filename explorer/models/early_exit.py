@@ -9,6 +9,7 @@ from torch import nn
 
 from explorer.models.base import LanguageModel
 from explorer.models.draft import DEFAULT_DRAFT, load_draft
+from explorer.models.llama_pass import llama_pass
 from explorer.records.errors import ExplorerError
 
 DEFAULT_SHARE = 5  # one in so many of the base model's layers drafts where nothing was trained
@@ -54,6 +55,7 @@ def early_exit(model: LanguageModel, layers: int) -> LanguageModel:
         body.config.layer_types = body.config.layer_types[:layers]
     return LanguageModel(
         network=network,
+        compiled=llama_pass(network) if model.compiled else None,
         tokenizer=model.tokenizer,
         lm_head=model.lm_head,
         name=f"{model.name}, first {layers} of {most} layers",

@@ -12,7 +12,7 @@ from transformers.modeling_gguf_pytorch_utils import (
     get_gguf_hf_weights_map,
 )
 
-from explorer.kernels import int4
+from explorer.kernels.packed import packed_linear
 from explorer.records.errors import ExplorerError
 from explorer.weights.gguf_file import GGUFFile
 from explorer.weights.gguf_settings import FACTORS
@@ -31,18 +31,19 @@ def can_fill(file: GGUFFile) -> bool:
 def fill(network: nn.Module, file: GGUFFile, backend: str, device: torch.device) -> None:
     """Give an empty network (weights on the meta device) the file's weights.
 
-    With the backend int4, linear layers that the file holds in 4 bits become Int4Linear.
+    With the backend int4, linear layers keep the file's codes where a kernel runs them.
     Raises ExplorerError if the file lacks a weight, or holds one that the network does not have.
     """
     arch = next(a for a, name in gguf.MODEL_ARCH_NAMES.items() if name == file.architecture)
     names = gguf.get_tensor_name_map(arch, network.config.num_hidden_layers)
+    output = network.get_output_embeddings()  # stays plain: kernels/lm_head.py has its codes
     used = set(FACTORS)  # those are in the configuration
     for name, module in _modules_with_weights(network):
         stored = names.get_name(name)
         used |= {f"{stored}.{field}" for field, _ in module.named_parameters(recurse=False)}
         packed = None
-        if backend == "int4" and isinstance(module, nn.Linear):
-            packed = _int4_layer(file, stored, name, module, network.config, device)
+        if backend == "int4" and isinstance(module, nn.Linear) and module is not output:
+            packed = _packed_layer(file, stored, name, module, network.config, device)
         if packed is None:
             _fill_dense(file, stored, name, module, network.config, device)
         else:
@@ -72,20 +73,18 @@ def refuse_unread(network: nn.Module, file: GGUFFile) -> None:
     refuse_unused(file, {name for name in left if name.endswith((".bias", ".scale"))})
 
 
-def _int4_layer(
+def _packed_layer(
     file: GGUFFile, stored: str | None, name: str, linear: nn.Linear, config, device: torch.device
-) -> int4.Int4Linear | None:
-    """The layer with the file's own 4-bit codes, if it has any that this device can run."""
-    codes = file.four_bit_codes(f"{stored}.weight")
+) -> nn.Module | None:
+    """The layer in the file's own codes, if this device has a kernel for them."""
+    codes = file.codes(f"{stored}.weight")
     if codes is None:
         return None
     order = _row_order(file, name, codes.codes.shape[0], config)
     if order is not None:
         codes = codes.permuted(order)
-    if not int4.supports(codes, device):
-        return None
     bias = None if linear.bias is None else file.dense(f"{stored}.bias", linear.bias)
-    return int4.Int4Linear(codes, bias, device)
+    return packed_linear(codes, bias, device)
 
 
 def _fill_dense(

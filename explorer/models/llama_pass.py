@@ -8,6 +8,8 @@ compiled pass keeps float32 where the network in bf16 rounds.
 
 from __future__ import annotations
 
+import ctypes
+import threading
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,10 +19,11 @@ from torch import Tensor, nn
 from explorer.kernels.attend import SLOTS
 from explorer.kernels.dot import GROUP, RECORD
 from explorer.kernels.isa import instruction_set
-from explorer.kernels.llama import LAYER, PASS, PHASES, run_pass
+from explorer.kernels.llama import LAYER, PHASES, Pass, run_pass
 from explorer.kernels.llama_cache import LlamaCache
 from explorer.kernels.matrices import IntegerLinear
-from explorer.kernels.threads import barrier, on_all_threads, team_size
+from explorer.kernels.team import new_team, reset
+from explorer.kernels.threads import on_all_threads, team_size
 
 ARCHITECTURES = {"LlamaForCausalLM", "MistralForCausalLM"}
 FIXED_ROTARY = {"default", "linear", "llama3", "yarn"}  # factors that no length changes
@@ -87,8 +90,9 @@ class LlamaPass:
             for name, path in NORMS.items():
                 record[name] = self._address(layer.get_submodule(path).weight.float())
         cos, sin = _rotary_tables(body, config.max_position_embeddings, self._size)
-        self._counters = np.zeros(2 + PHASES * len(self._layers) + 1, np.int64)
-        self._call = np.zeros(1, PASS)
+        self._team = new_team(2 + PHASES * len(self._layers))
+        self._call = Pass()
+        self._lock = threading.Lock()  # the memory of a pass is shared
         self._set(
             num_layers=len(self._layers),
             layers=self._layers.ctypes.data,
@@ -102,11 +106,11 @@ class LlamaPass:
             cos=self._address(cos),
             sin=self._address(sin),
             final_norm=self._address(body.norm.weight.float()),
-            counters=self._counters.ctypes.data,
-            barrier=barrier(),
+            team=self._team.ctypes.data,
             epsilon=config.rms_norm_eps,
             scaling=body.layers[0].self_attn.scaling,
         )
+        self._at = ctypes.addressof(self._call)
         self._room = _Room(0, 0, {})
 
     def cache(self) -> LlamaCache:
@@ -117,27 +121,20 @@ class LlamaPass:
         self, tokens: Tensor, offsets: Tensor, visible: Tensor, cache: LlamaCache
     ) -> Tensor:
         """Hidden states [n, H] float32; arguments as in LanguageModel.forward."""
-        n, end = len(tokens), cache.length + len(tokens)
+        n, end = tokens.shape[0], cache.length + tokens.shape[0]
         cache.reserve(end)
-        self._make_room(n, end)
-        arguments = [part.contiguous() for part in (tokens, offsets, visible)]
-        out = torch.empty(n, self._hidden)
-        layers = np.arange(len(self._layers))
-        self._layers["keys"] = cache.keys.data_ptr() + layers * cache.keys[0].nbytes
-        self._layers["values"] = cache.values.data_ptr() + layers * cache.values[0].nbytes
-        self._set(
-            n=n,
-            prefix=cache.length,
-            capacity=cache.capacity,
-            score_slots=-(-end // SLOTS) * SLOTS,
-            tokens=arguments[0].data_ptr(),
-            offsets=arguments[1].data_ptr(),
-            visible=arguments[2].data_ptr(),
-            out=out.data_ptr(),
-            threads=team_size(),
-        )
-        self._counters.fill(0)
-        on_all_threads(run_pass.address, self._call.ctypes.data)
+        tokens, offsets = tokens.contiguous(), offsets.contiguous()
+        visible, out = visible.contiguous(), torch.empty(n, self._hidden)
+        with self._lock:
+            self._make_room(n, end)
+            call = self._call
+            call.n, call.prefix, call.capacity = n, cache.length, cache.capacity
+            call.score_slots = -(-end // SLOTS) * SLOTS
+            call.tokens, call.offsets = tokens.data_ptr(), offsets.data_ptr()
+            call.visible, call.out = visible.data_ptr(), out.data_ptr()
+            call.keys, call.values = cache.keys.data_ptr(), cache.values.data_ptr()
+            reset(self._team)
+            on_all_threads(run_pass.address, self._at)
         return out
 
     def _make_room(self, rows: int, slots: int) -> None:
@@ -161,7 +158,7 @@ class LlamaPass:
 
     def _set(self, **fields: float) -> None:
         for name, value in fields.items():
-            self._call[name] = value
+            setattr(self._call, name, value)
 
     def _address(self, tensor: Tensor) -> int:
         self._kept.append(tensor)

@@ -21,11 +21,13 @@ from transformers import (
 from transformers.utils import logging as transformers_logging
 
 from explorer.kernels.attention import FIXED_ORDER
-from explorer.kernels.lm_head import LMHead, rows_of_codes, rows_of_weight
+from explorer.kernels.lm_head import IntegerHead, LMHead, rows_of_codes, rows_of_weight
+from explorer.kernels.matrices import IntegerMatrix, runs
 from explorer.models.backends import DTYPES, choose_backend, choose_device, quantise_nf4
 from explorer.models.base import LanguageModel
 from explorer.models.gguf_network import can_fill, fill, refuse_unread
 from explorer.models.stored_quantisation import load_as_stored, require_as_stored, stored_as
+from explorer.models.llama_pass import llama_pass
 from explorer.records.errors import ExplorerError
 from explorer.records.progress import Progress, quiet
 from explorer.weights import hub
@@ -106,6 +108,7 @@ def _wrapped(
         device=device,
         context_length=context or DEFAULT_CONTEXT,
         eos_ids=_eos_ids(network, tokenizer),
+        compiled=llama_pass(network),
     )
 
 
@@ -182,22 +185,21 @@ def choose_attention(network, device: torch.device) -> None:
 
 
 def make_lm_head(network, file: GGUFFile | None = None) -> LMHead:
-    """The network's LM head; the shortlist is scored from the file's own codes if it has them."""
+    """The network's LM head; in the file's own codes if it has them and a kernel runs them."""
     output = network.get_output_embeddings()
     config = network.config.get_text_config()
     divisor = getattr(config, "logits_scaling", None) or 1.0  # Granite; the check knows others
+    rest = {
+        "bias": getattr(output, "bias", None),
+        "softcap": getattr(config, "final_logit_softcapping", None),
+        "scale": getattr(config, "logit_scale", None) or 1.0 / divisor,  # Cohere
+    }
     codes = file.lm_head_codes() if file else None
     if codes is None:
-        exact_rows = rows_of_weight(output.weight)
-    else:
-        exact_rows = rows_of_codes(codes, output.weight.device)
-    return LMHead(
-        output.weight,
-        exact_rows,
-        bias=getattr(output, "bias", None),
-        softcap=getattr(config, "final_logit_softcapping", None),
-        scale=getattr(config, "logit_scale", None) or 1.0 / divisor,  # Cohere
-    )
+        return LMHead(output.weight, rows_of_weight(output.weight), **rest)
+    if output.weight.device.type == "cpu" and runs(codes):
+        return IntegerHead(output.weight, IntegerMatrix(codes), **rest)
+    return LMHead(output.weight, rows_of_codes(codes, output.weight.device), **rest)
 
 
 def _eos_ids(network, tokenizer) -> frozenset[int]:

@@ -81,12 +81,14 @@ class GGUFFile:
         matrices = [tensor for tensor in self.tensors.values() if len(tensor.shape) == 2]
         return sum(tensor.tensor_type in Q4_TYPES for tensor in matrices) > len(matrices) / 2
 
-    def four_bit_codes(self, stored: str) -> Codes | None:
-        """The codes of a matrix, if the file holds it in 4 bits."""
+    def codes(self, stored: str) -> Codes | None:
+        """The codes of a matrix, if the file holds it in groups of 32 weights of 4 or 8 bits."""
         tensor = self.tensors.get(stored)
-        if tensor is None or tensor.tensor_type not in Q4_TYPES:
+        if tensor is None or len(tensor.shape) != 2:
             return None
-        return four_bit_codes(tensor)
+        if tensor.tensor_type in Q4_TYPES:
+            return four_bit_codes(tensor)
+        return eight_bit_codes(tensor) if tensor.tensor_type in Q8_TYPES else None
 
     def dense(self, stored: str, like: torch.Tensor) -> torch.Tensor:
         """A weight as plain numbers, of the shape and dtype of `like`, in the file's row order.

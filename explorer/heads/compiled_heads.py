@@ -1,0 +1,115 @@
+"""Heads on the integer kernels: what drafting asks of them, in one compiled call.
+
+Residual blocks run in 8 bits, the shared projection in 4, whatever the checkpoint stores. A guess
+that changes with the rounding costs a little acceptance, never correctness.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+
+import gguf
+import numpy as np
+import torch
+from torch import Tensor
+
+from explorer.kernels.dot import GROUP, RECORD
+from explorer.kernels.isa import instruction_set
+from explorer.kernels.linears import codes_of_blocks, four_bit_blocks
+from explorer.kernels.matrices import IntegerMatrix
+from explorer.kernels.residual_heads import Heads, run_heads
+from explorer.kernels.team import new_team, reset
+from explorer.kernels.threads import on_all_threads, team_size
+from explorer.weights.gguf_codes import Codes, eight_bit_codes
+from explorer.weights.gguf_file import StoredTensor
+
+Q8_0 = gguf.GGMLQuantizationType.Q8_0
+
+
+def fits(hidden_size: int, num_blocks: int) -> bool:
+    """Whether heads of this size run here, given one projection that all of them share."""
+    isa = instruction_set()
+    return isa is not None and num_blocks > 0 and hidden_size % GROUP == hidden_size % isa.lanes == 0
+
+
+class CompiledHeads:
+    """All heads of a set. `terms[k]`: the matrices [H, H] that head k multiplies its sources by.
+
+    blocks [K, B − 1, H, H] are the further residual blocks, biases [K, B, H], projection [V', H].
+    """
+
+    def __init__(
+        self, terms: list[list[Tensor]], blocks: Tensor, biases: Tensor, projection: Tensor
+    ) -> None:
+        self._hidden, self._num_blocks = biases.shape[2], biases.shape[1]
+        self._terms = [[IntegerMatrix(_eight_bit(w)) for w in of_head] for of_head in terms]
+        self._blocks = [[IntegerMatrix(_eight_bit(w)) for w in of_head] for of_head in blocks]
+        self._biases = biases.float().contiguous()
+        self._projection = IntegerMatrix(codes_of_blocks(four_bit_blocks(projection)))
+        num_tiles, lanes = self._projection.tiles.shape[0], instruction_set().lanes
+        self._lock = threading.Lock()
+        self._team = new_team(2 * self._num_blocks + 3)
+        self._room: tuple[int, ...] = (0, 0)
+        self._call = Heads(
+            hidden=self._hidden,
+            lanes=lanes,
+            num_blocks=self._num_blocks,
+            projection=self._projection.address,
+            projection_bits=self._projection.bits,
+            num_tiles=num_tiles,
+            width=projection.shape[0],
+            team=self._team.ctypes.data,
+        )
+
+    @property
+    def num_bytes(self) -> int:
+        """What asking all heads once reads."""
+        matrices = [m for part in (self._terms, self._blocks) for of_head in part for m in of_head]
+        return sum(m.num_bytes for m in [*matrices, self._projection])
+
+    def best(self, heads: range, sources: Tensor, top: int) -> tuple[Tensor, Tensor]:
+        """Draft indices int64 and probabilities float32, [len(heads), m, top] each, best first.
+
+        sources [S, m, H] float32: the hidden states, then what the heads' further terms read.
+        """
+        sources = sources.contiguous()
+        count, (terms, m, _) = len(heads), sources.shape
+        ids = torch.empty(count, m, top, dtype=torch.int64)
+        probs = torch.empty(count, m, top)
+        tables = [
+            np.array([[w.address for w in of[k]] for k in heads], np.int64)
+            for of in ([t[:terms] for t in self._terms], self._blocks)
+        ]
+        with self._lock:
+            self._make_room(terms * m, count * m)
+            call = self._call
+            call.heads, call.rows, call.terms, call.top = count, m, terms, top
+            call.matrices, call.blocks = (table.ctypes.data for table in tables)
+            call.biases = self._biases[heads.start].data_ptr()
+            call.sources, call.ids, call.probs = (t.data_ptr() for t in (sources, ids, probs))
+            reset(self._team)
+            on_all_threads(run_heads.address, ctypes.addressof(call))
+        return ids, probs
+
+    def _make_room(self, sources: int, rows: int) -> None:
+        if sources <= self._room[0] and rows <= self._room[1]:
+            return
+        self._room = max(sources, self._room[0]), max(rows, self._room[1])
+        sources, rows = self._room
+        record = self._hidden // GROUP * RECORD
+        self._memory = {
+            "source_records": torch.empty(sources * record, dtype=torch.uint8),
+            "records": torch.empty(rows * record, dtype=torch.uint8),
+            "x": torch.empty(rows, self._hidden),
+            "logits": torch.empty(rows, self._call.num_tiles * self._call.lanes),
+            "scratch": torch.empty(team_size(), self._call.lanes * rows),
+        }
+        for name, tensor in self._memory.items():
+            setattr(self._call, name, tensor.data_ptr())
+
+
+def _eight_bit(weight: Tensor) -> Codes:
+    """A matrix [N, K] as ggml's Q8_0."""
+    data = gguf.quants.quantize(weight.detach().float().cpu().numpy(), Q8_0)
+    return eight_bit_codes(StoredTensor(Q8_0, data, tuple(weight.shape)))

@@ -1,0 +1,213 @@
+"""What Medusa and Hydra heads compute, in one compiled call: residual blocks, projection, best.
+
+For every head k and row: x = s₀ + SiLU(Σ_t W_kt · s_t + b_k), where the sources s are the hidden
+state and, for Hydra, the embeddings on the path; then for every further block x = x + SiLU(W · x +
+b); then the projection that all heads share, and the best of its logits with their probabilities.
+Rows that enter a product are quantised to 8 bits, all else is float32.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+import numba
+import numpy as np
+from numba import types
+
+from explorer.kernels.compiled import floats_at
+from explorer.kernels.dot import GROUP, RECORD
+from explorer.kernels.machine import exp32, tile_into, tile_onto, whole_at
+from explorer.kernels.quantise import quantise_row
+from explorer.kernels.team import join, take, take_next
+
+CHUNK = 16  # tiles of the projection that a thread takes at a time
+SEARCHED = 64  # columns whose maximum is looked at before they are
+
+
+class Heads(ctypes.Structure):
+    """Addresses and sizes; H heads, m rows, S sources, B blocks.
+
+    matrices      [H, terms] addresses of tiles of 8 bits: head k's products with its sources
+    terms         how many sources a head reads: the first ones
+    blocks        [H, B − 1] addresses of tiles of 8 bits
+    biases        [H, B, hidden]
+    projection    of the first tile, in `projection_bits`
+    sources       [S, m, hidden]
+    source_records, records  [S, m] and [H · m] quantised rows
+    x             [H · m, hidden]
+    logits        [H · m, num_tiles · lanes], of which `width` columns count
+    ids, probs    [H · m, top] int64 and float32
+    scratch       [threads, lanes · m]
+    team          of 2 · B + 2 phases
+    """
+
+    _fields_ = [
+        (name, ctypes.c_int64)
+        for name in (
+            "heads rows hidden lanes num_blocks terms matrices blocks biases projection "
+            "projection_bits num_tiles width top num_sources sources source_records records x "
+            "logits ids probs scratch team"
+        ).split()
+    ]
+
+
+HEADS_TYPE = numba.from_dtype(np.dtype(Heads))
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _silu_onto(x, y, bias):
+    """x += silu(y + bias)."""
+    for i in range(x.size):
+        z = y[i] + bias[i]
+        e = exp32(-abs(z))  # ≤ 1, so nothing overflows
+        numerator = np.float32(1.0) if z >= np.float32(0.0) else e
+        x[i] += z * numerator / (np.float32(1.0) + e)
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _floats(address, size):
+    return numba.carray(floats_at(address), size)
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _quantise(p, phase, numbers, count, records):
+    row = take(p.team, phase, count)
+    while row >= 0:
+        into = records + p.hidden // GROUP * RECORD * row
+        quantise_row(numbers + 4 * p.hidden * row, p.hidden, into)
+        row = take_next(p.team, phase, count)
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _finish_tile(p, head, tile, block, y):
+    """x (+)= silu(y + bias) on a tile's outputs of all rows of a head."""
+    first = p.lanes * tile
+    bias = p.biases + 4 * (p.hidden * (p.num_blocks * head + block) + first)
+    for row in range(p.rows):
+        x = _floats(p.x + 4 * (p.hidden * (p.rows * head + row) + first), p.lanes)
+        if block == 0:
+            x[:] = _floats(p.sources + 4 * (p.hidden * row + first), p.lanes)
+        _silu_onto(x, _floats(y + 4 * p.lanes * row, p.lanes), _floats(bias, p.lanes))
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _first_block(p, phase, thread):
+    """x = s₀ + SiLU(Σ_t W_kt · s_t + b_k), a tile of outputs of a head at a time."""
+    groups, tiles = p.hidden // GROUP, p.hidden // p.lanes
+    row_bytes, tile_bytes = groups * RECORD, groups * p.lanes * (GROUP + 2)
+    matrices = numba.carray(whole_at(p.matrices), (p.heads, p.terms))
+    y = p.scratch + 4 * p.lanes * p.rows * thread
+    items = p.heads * tiles
+    item = take(p.team, phase, items)
+    while item >= 0:
+        head, tile = item // tiles, item % tiles
+        for term in range(p.terms):
+            at = matrices[head, term] + tile_bytes * tile
+            rows = p.source_records + row_bytes * p.rows * term
+            if term == 0:
+                tile_into(8, at, groups, rows, row_bytes, p.rows, y, 4 * p.lanes)
+            else:
+                tile_onto(8, at, groups, rows, row_bytes, p.rows, y, 4 * p.lanes)
+        _finish_tile(p, head, tile, 0, y)
+        item = take_next(p.team, phase, items)
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _further_block(p, phase, block, thread):
+    """x += SiLU(W · x + b)."""
+    groups, tiles = p.hidden // GROUP, p.hidden // p.lanes
+    row_bytes, tile_bytes = groups * RECORD, groups * p.lanes * (GROUP + 2)
+    blocks = numba.carray(whole_at(p.blocks), (p.heads, p.num_blocks - 1))
+    y = p.scratch + 4 * p.lanes * p.rows * thread
+    items = p.heads * tiles
+    item = take(p.team, phase, items)
+    while item >= 0:
+        head, tile = item // tiles, item % tiles
+        at, rows = blocks[head, block - 1] + tile_bytes * tile, p.records + row_bytes * p.rows * head
+        tile_into(8, at, groups, rows, row_bytes, p.rows, y, 4 * p.lanes)
+        _finish_tile(p, head, tile, block, y)
+        item = take_next(p.team, phase, items)
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _project(p, phase):
+    groups, rows = p.hidden // GROUP, p.heads * p.rows
+    row_bytes, out_bytes = groups * RECORD, 4 * p.num_tiles * p.lanes
+    tile_bytes = groups * p.lanes * (GROUP + 2 if p.projection_bits == 8 else GROUP // 2 + 4)
+    items = -(-p.num_tiles // CHUNK)
+    item = take(p.team, phase, items)
+    while item >= 0:
+        for tile in range(CHUNK * item, min(CHUNK * item + CHUNK, p.num_tiles)):
+            at, out = p.projection + tile_bytes * tile, p.logits + 4 * p.lanes * tile
+            tile_into(p.projection_bits, at, groups, p.records, row_bytes, rows, out, out_bytes)
+        item = take_next(p.team, phase, items)
+
+
+# A maximum is the same in any order, so this loop may be reordered.
+@numba.njit(cache=True, error_model="numpy", fastmath={"nnan", "nsz", "reassoc"})
+def _largest(numbers):
+    top = np.float32(-3.0e38)
+    for i in range(numbers.size):
+        top = max(top, numbers[i])
+    return top
+
+
+@numba.njit(cache=True, error_model="numpy", fastmath={"reassoc", "nsz"})
+def _total(numbers, top):
+    """Σ exp(number − top)."""
+    total = np.float32(0.0)
+    for i in range(numbers.size):
+        total += exp32(numbers[i] - top)
+    return total
+
+
+@numba.njit(cache=True, error_model="numpy")
+def best_of(logits, ids, values):
+    """The columns of the largest of `logits`, best first, and them; of equal ones the first."""
+    top, found = ids.size, 0
+    least = np.float32(-np.inf)
+    for first in range(0, logits.size, SEARCHED):
+        part = logits[first : first + SEARCHED]
+        if found == top and _largest(part) <= least:
+            continue
+        for j in range(part.size):
+            if found == top and part[j] <= least:
+                continue
+            place = min(found, top - 1)
+            while place > 0 and values[place - 1] < part[j]:
+                values[place], ids[place] = values[place - 1], ids[place - 1]
+                place -= 1
+            values[place], ids[place] = part[j], first + j
+            found = min(found + 1, top)
+            least = values[top - 1] if found == top else least
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _best(p, phase):
+    """The best of every row's logits, and their probabilities."""
+    rows = p.heads * p.rows
+    row = take(p.team, phase, rows)
+    while row >= 0:
+        logits = _floats(p.logits + 4 * p.num_tiles * p.lanes * row, p.width)
+        ids = numba.carray(whole_at(p.ids + 8 * p.top * row), p.top)
+        probs = _floats(p.probs + 4 * p.top * row, p.top)
+        best_of(logits, ids, probs)
+        top, total = probs[0], _total(logits, probs[0])
+        for i in range(p.top):
+            probs[i] = exp32(probs[i] - top) / total
+        row = take_next(p.team, phase, rows)
+
+
+@numba.cfunc(types.void(types.CPointer(HEADS_TYPE)), cache=True)
+def run_heads(address):
+    """Everything; every thread calls it with the same Heads."""
+    p = numba.carray(address, 1)[0]
+    thread, rows = join(p.team), p.heads * p.rows
+    _quantise(p, 0, p.sources, p.terms * p.rows, p.source_records)
+    _first_block(p, 1, thread)
+    for block in range(1, p.num_blocks):
+        _quantise(p, 2 * block, p.x, rows, p.records)
+        _further_block(p, 2 * block + 1, block, thread)
+    _quantise(p, 2 * p.num_blocks, p.x, rows, p.records)
+    _project(p, 2 * p.num_blocks + 1)
+    _best(p, 2 * p.num_blocks + 2)
