@@ -30,7 +30,9 @@ Q8_0 = gguf.GGMLQuantizationType.Q8_0
 def fits(hidden_size: int, num_blocks: int) -> bool:
     """Whether heads of this size run here, given one projection that all of them share."""
     isa = instruction_set()
-    return isa is not None and num_blocks > 0 and hidden_size % GROUP == hidden_size % isa.lanes == 0
+    return (
+        isa is not None and num_blocks > 0 and hidden_size % GROUP == hidden_size % isa.lanes == 0
+    )
 
 
 class CompiledHeads:

@@ -86,8 +86,7 @@ class HydraHeads(MedusaHeads):
         self, hidden: Tensor, top: int, path: Tensor | None
     ) -> tuple[Tensor, Tensor]:
         found = [
-            self._compiled_next(hidden, path[:, : k + 1], top)
-            for k in range(self.config.num_heads)
+            self._compiled_next(hidden, path[:, : k + 1], top) for k in range(self.config.num_heads)
         ]
         return tuple(torch.stack(part) for part in zip(*found, strict=True))
 

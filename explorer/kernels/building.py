@@ -20,7 +20,9 @@ def vector(kind: ir.Type, count: int) -> ir.VectorType:
     return ir.VectorType(kind, count)
 
 
-def call_intrinsic(builder: ir.IRBuilder, name: str, result: ir.Type, *arguments: ir.Value) -> ir.Value:
+def call_intrinsic(
+    builder: ir.IRBuilder, name: str, result: ir.Type, *arguments: ir.Value
+) -> ir.Value:
     """A call of an LLVM intrinsic function."""
     module = builder.module
     function = module.globals.get(name)

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
+
+import numba
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
+
+
+def int64_fields(names: str) -> list[tuple[str, type]]:
+    """Fields of a ctypes structure that hold addresses and sizes."""
+    return [(name, ctypes.c_int64) for name in names.split()]
 
 
 @intrinsic
@@ -18,7 +27,9 @@ def claim(_, counter):
     return types.int64(counter), generate
 
 
-def _pointer(_, address, kind):
+def pointer(address, kind):
+    """What an intrinsic returns that reads an address as a pointer to `kind`."""
+
     def generate(context, builder, signature, arguments):
         return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
 
@@ -26,12 +37,74 @@ def _pointer(_, address, kind):
 
 
 @intrinsic
-def floats_at(context, address):
+def floats_at(_, address):
     """An address as a pointer to float32."""
-    return _pointer(context, address, types.float32)
+    return pointer(address, types.float32)
 
 
 @intrinsic
-def flags_at(context, address):
+def flags_at(_, address):
     """An address as a pointer to bool."""
-    return _pointer(context, address, types.boolean)
+    return pointer(address, types.boolean)
+
+
+@intrinsic
+def halves_at(_, address):
+    """An address as a pointer to uint16: of bf16 numbers, which numba does not have."""
+    return pointer(address, types.uint16)
+
+
+@intrinsic
+def whole_at(_, address):
+    """An address as a pointer to int64."""
+    return pointer(address, types.int64)
+
+
+@intrinsic
+def float_of_bits(_, bits):
+    """The float32 that has the bits of an int32."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], ir.FloatType())
+
+    return types.float32(types.int32), generate
+
+
+@numba.njit(cache=True, error_model="numpy")
+def floats(address, size):
+    """`size` float32 at an address, as an array."""
+    return numba.carray(floats_at(address), size)
+
+
+# A maximum is the same in any order, so this loop may be reordered.
+@numba.njit(cache=True, error_model="numpy", fastmath={"nnan", "nsz", "reassoc"})
+def largest(numbers):
+    """The largest of some float32; −3e38 of none."""
+    top = np.float32(-3.0e38)
+    for i in range(numbers.size):
+        top = max(top, numbers[i])
+    return top
+
+
+@numba.njit(cache=True, error_model="numpy", inline="always")
+def exp32(x):
+    """exp of a float32 ≤ 0 by Cephes' expf, written out: the same operations at any width."""
+    x = max(x, np.float32(-87.0))
+    n = np.floor(x * np.float32(1.44269504) + np.float32(0.5))
+    r = (x - n * np.float32(0.693359375)) - n * np.float32(-2.12194440e-4)
+    p = np.float32(1.9875691500e-4)
+    p = p * r + np.float32(1.3981999507e-3)
+    p = p * r + np.float32(8.3334519073e-3)
+    p = p * r + np.float32(4.1665795894e-2)
+    p = p * r + np.float32(1.6666665459e-1)
+    p = p * r + np.float32(5.0000001201e-1)
+    power = float_of_bits((np.int32(n) + np.int32(127)) << np.int32(23))
+    return (p * r * r + r + np.float32(1.0)) * power
+
+
+@numba.njit(cache=True, error_model="numpy", inline="always")
+def silu(x):
+    """x · sigmoid(x)."""
+    e = exp32(-abs(x))  # ≤ 1, so nothing overflows
+    numerator = np.float32(1.0) if x >= np.float32(0.0) else e
+    return x * numerator / (np.float32(1.0) + e)

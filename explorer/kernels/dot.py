@@ -149,9 +149,7 @@ class TileProduct:
         if not split:
             return low
         four = ir.Constant(low[0].type, [4] * isa.lanes)
-        return [
-            builder.add(a, builder.shl(b, four)) for a, b in zip(low, high[0], strict=True)
-        ]
+        return [builder.add(a, builder.shl(b, four)) for a, b in zip(low, high[0], strict=True)]
 
     def _unpacked(
         self, builder: ir.IRBuilder, block: ir.Value, split: bool
@@ -170,9 +168,7 @@ class TileProduct:
     def _four_codes(self, builder: ir.IRBuilder, record: ir.Value, step: int) -> ir.Value:
         """The row's codes of one dot step, the same for every lane."""
         word = builder.load(at(builder, record, 4 * step, I32), align=1)
-        return builder.bitcast(
-            splat(builder, word, self.isa.lanes), vector(I8, 4 * self.isa.lanes)
-        )
+        return builder.bitcast(splat(builder, word, self.isa.lanes), vector(I8, 4 * self.isa.lanes))
 
     def _halves(self, builder: ir.IRBuilder, block: ir.Value, after: int) -> ir.Value:
         """`lanes` fp16 numbers of a block as float32."""
@@ -181,4 +177,6 @@ class TileProduct:
 
     def _spread(self, builder: ir.IRBuilder, record: ir.Value, after: int) -> ir.Value:
         """A float of a row's record in every lane."""
-        return splat(builder, builder.load(at(builder, record, after, F32), align=4), self.isa.lanes)
+        return splat(
+            builder, builder.load(at(builder, record, after, F32), align=4), self.isa.lanes
+        )

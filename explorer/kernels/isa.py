@@ -18,8 +18,8 @@ Where a code of 8 bits does not fit, it is split in two of 4 bits (kernels/dot.p
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from functools import cache
-from typing import Protocol
 
 import llvmlite.binding as llvm
 from llvmlite import ir
@@ -27,7 +27,7 @@ from llvmlite import ir
 from explorer.kernels.building import I16, I32, call_intrinsic, vector
 
 
-class InstructionSet(Protocol):
+class InstructionSet(ABC):
     """`lanes` outputs a register; `code_bits` of a weight that a dot step takes unsplit.
 
     `row_blocks`: how many rows are computed together, largest first, as registers allow.
@@ -40,32 +40,42 @@ class InstructionSet(Protocol):
 
     def zero(self) -> ir.Value:
         """The empty sum of a group."""
+        return ir.Constant(vector(I32, self.lanes), [0] * self.lanes)
 
-    def step(self, builder: ir.IRBuilder, total: ir.Value, codes: ir.Value, acts: ir.Value):
+    @abstractmethod
+    def step(
+        self, builder: ir.IRBuilder, total: ir.Value, codes: ir.Value, acts: ir.Value
+    ) -> ir.Value:
         """total + the dot step of weight codes and activation codes, both <4·lanes × i8>."""
 
     def sums(self, builder: ir.IRBuilder, total: ir.Value) -> ir.Value:
         """The sum of a group's eight steps as <lanes × i32>."""
+        return total
 
 
-class Avx2:
+class Avx2(InstructionSet):
     """256 bits, vpmaddubsw and vpmaddwd."""
 
     name, lanes, code_bits, row_blocks = "AVX2", 8, 4, (4, 2, 1)
 
     def zero(self) -> ir.Value:
+        """Pairs of products, in 16 bits."""
         return ir.Constant(vector(I16, 16), [0] * 16)
 
-    def step(self, builder, total, codes, acts):
+    def step(
+        self, builder: ir.IRBuilder, total: ir.Value, codes: ir.Value, acts: ir.Value
+    ) -> ir.Value:
+        """See InstructionSet."""
         pairs = call_intrinsic(builder, "llvm.x86.avx2.pmadd.ub.sw", total.type, codes, acts)
         return builder.add(total, pairs)
 
-    def sums(self, builder, total):
+    def sums(self, builder: ir.IRBuilder, total: ir.Value) -> ir.Value:
+        """Pairs added to pairs, in 32 bits."""
         ones = ir.Constant(total.type, [1] * 16)
         return call_intrinsic(builder, "llvm.x86.avx2.pmadd.wd", vector(I32, 8), total, ones)
 
 
-class Vnni:
+class Vnni(InstructionSet):
     """vpdpbusd on 512 bits (AVX-512 VNNI) or 256 (AVX-VNNI)."""
 
     code_bits = 8
@@ -76,30 +86,24 @@ class Vnni:
         self.row_blocks = (8, 4, 2, 1) if bits == 512 else (4, 2, 1)
         self._instruction = f"llvm.x86.avx512.vpdpbusd.{bits}"
 
-    def zero(self) -> ir.Value:
-        return ir.Constant(vector(I32, self.lanes), [0] * self.lanes)
-
-    def step(self, builder, total, codes, acts):
+    def step(
+        self, builder: ir.IRBuilder, total: ir.Value, codes: ir.Value, acts: ir.Value
+    ) -> ir.Value:
+        """See InstructionSet."""
         return call_intrinsic(builder, self._instruction, total.type, total, codes, acts)
 
-    def sums(self, builder, total):
-        return total
 
-
-class ArmDot:
+class ArmDot(InstructionSet):
     """128 bits, sdot: both sides are signed, which codes up to 127 do not mind."""
 
     name, lanes, code_bits, row_blocks = "Arm dot product", 4, 7, (8, 4, 2, 1)
 
-    def zero(self) -> ir.Value:
-        return ir.Constant(vector(I32, 4), [0] * 4)
-
-    def step(self, builder, total, codes, acts):
+    def step(
+        self, builder: ir.IRBuilder, total: ir.Value, codes: ir.Value, acts: ir.Value
+    ) -> ir.Value:
+        """See InstructionSet."""
         name = "llvm.aarch64.neon.sdot.v4i32.v16i8"
         return call_intrinsic(builder, name, total.type, total, codes, acts)
-
-    def sums(self, builder, total):
-        return total
 
 
 @cache

@@ -20,22 +20,20 @@ from numba import types
 from numba.extending import intrinsic
 
 from explorer.kernels.attend import SLOTS
-from explorer.kernels.compiled import flags_at, floats_at
-from explorer.kernels.dot import GROUP, RECORD
-from explorer.kernels.machine import (
-    bytes_at,
+from explorer.kernels.compiled import (
     exp32,
+    flags_at,
     float_of_bits,
+    floats,
     halves_at,
-    mix,
+    int64_fields,
+    largest,
     pointer,
-    put_half,
-    put_halves,
-    scores,
-    tile_into,
-    tile_onto,
+    silu,
     whole_at,
 )
+from explorer.kernels.dot import GROUP, RECORD
+from explorer.kernels.products import mix, put_half, put_halves, scores, tile_into, tile_onto
 from explorer.kernels.quantise import quantise_group, quantise_row
 from explorer.kernels.team import join, take, take_next
 
@@ -78,13 +76,11 @@ class Pass(ctypes.Structure):
     """
 
     _fields_ = [
-        *(
-            (name, ctypes.c_int64)
-            for name in (
-                "num_layers layers lanes hidden heads kv_heads head_size inner embedding cos sin "
-                "final_norm n prefix tokens offsets visible keys values capacity x out records "
-                "inner_records projected scores score_slots mixed scratch scratch_size team"
-            ).split()
+        *int64_fields(
+            "num_layers layers lanes hidden heads kv_heads head_size inner embedding "
+            "cos sin final_norm n prefix tokens offsets visible keys values capacity "
+            "x out records inner_records projected scores score_slots mixed scratch "
+            "scratch_size team"
         ),
         ("epsilon", ctypes.c_float),
         ("scaling", ctypes.c_float),
@@ -98,11 +94,6 @@ PASS_TYPE, LAYER_TYPE = numba.from_dtype(np.dtype(Pass)), numba.from_dtype(LAYER
 def layers_at(_, address):
     """An address as a pointer to LAYER records."""
     return pointer(address, LAYER_TYPE)
-
-
-@numba.njit(cache=True, error_model="numpy")
-def _floats(address, size):
-    return numba.carray(floats_at(address), size)
 
 
 # The length of a row is the same in every pass, so the order of this sum is, too.
@@ -129,7 +120,7 @@ def _embed(p, phase):
     row = take(p.team, phase, items)
     while row >= 0:
         embedding = numba.carray(halves_at(p.embedding + 2 * p.hidden * tokens[row]), p.hidden)
-        x = _floats(p.x + 4 * p.hidden * row, p.hidden)
+        x = floats(p.x + 4 * p.hidden * row, p.hidden)
         for i in range(p.hidden):
             x[i] = float_of_bits(np.int32(embedding[i]) << np.int32(16))
         row = take_next(p.team, phase, items)
@@ -142,8 +133,8 @@ def _normalise(p, phase, weight, thread):
     items = p.n
     row = take(p.team, phase, items)
     while row >= 0:
-        x = _floats(p.x + 4 * p.hidden * row, p.hidden)
-        _rms_norm(x, _floats(weight, p.hidden), p.epsilon, _floats(y, p.hidden))
+        x = floats(p.x + 4 * p.hidden * row, p.hidden)
+        _rms_norm(x, floats(weight, p.hidden), p.epsilon, floats(y, p.hidden))
         quantise_row(y, p.hidden, p.records + p.hidden // GROUP * RECORD * row)
         row = take_next(p.team, phase, items)
 
@@ -152,8 +143,8 @@ def _normalise(p, phase, weight, thread):
 def _rotate(p, x, position):
     """Rotary positions (Su et al. 2021), in place, on the two halves of x [head_size]."""
     half = p.head_size // 2
-    cos = _floats(p.cos + 4 * half * position, half)
-    sin = _floats(p.sin + 4 * half * position, half)
+    cos = floats(p.cos + 4 * half * position, half)
+    sin = floats(p.sin + 4 * half * position, half)
     for d in range(half):
         a, b = x[d], x[half + d]
         x[d] = a * cos[d] - b * sin[d]
@@ -224,7 +215,7 @@ def _project(p, phase, layer, index):
             _project_head(p, layer.value, layer.value_bits, kv, out)
         for row in range(p.n):
             place = out + 4 * p.head_size * row
-            x = _floats(place, p.head_size)
+            x = floats(place, p.head_size)
             if item >= p.heads + p.kv_heads:
                 _store_value(p, _values(p, index), kv, p.prefix + row, x, place)
                 continue
@@ -264,22 +255,16 @@ def _soften(p, phase):
     items = p.heads * p.n
     item = take(p.team, phase, items)
     while item >= 0:
-        row = _floats(p.scores + 4 * p.score_slots * item, p.score_slots)
-        _softmax_numerators(row[: p.prefix], row[p.prefix : p.prefix + p.n], visible[item % p.n], p.scaling)
+        row = floats(p.scores + 4 * p.score_slots * item, p.score_slots)
+        _softmax_numerators(
+            row[: p.prefix], row[p.prefix : p.prefix + p.n], visible[item % p.n], p.scaling
+        )
         item = take_next(p.team, phase, items)
-
-
-# A maximum is the same in any order, so this loop may be reordered.
-@numba.njit(cache=True, error_model="numpy", fastmath={"nnan", "nsz", "reassoc"})
-def _largest(numbers, top):
-    for i in range(numbers.size):
-        top = max(top, numbers[i])
-    return top
 
 
 @numba.njit(cache=True, error_model="numpy")
 def _softmax_numerators(prefix, rows, visible, scaling):
-    top = _largest(prefix, np.float32(-3.0e38))
+    top = largest(prefix)
     for j in range(rows.size):
         if visible[j]:
             top = max(top, rows[j])
@@ -336,9 +321,7 @@ def _multiply_onto(p, phase, weights, bits, records, inputs):
 def _swiglu(gate, up):
     """gate = silu(gate) · up, in place."""
     for i in range(gate.size):
-        e = exp32(-abs(gate[i]))  # ≤ 1, so nothing overflows
-        numerator = np.float32(1.0) if gate[i] >= np.float32(0.0) else e
-        gate[i] = gate[i] * numerator / (np.float32(1.0) + e) * up[i]
+        gate[i] = silu(gate[i]) * up[i]
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -368,7 +351,7 @@ def _gate_and_up(p, phase, layer, thread):
                 )
         for row in range(p.n):
             here = gate + 4 * GROUP * row
-            _swiglu(_floats(here, GROUP), _floats(up + 4 * GROUP * row, GROUP))
+            _swiglu(floats(here, GROUP), floats(up + 4 * GROUP * row, GROUP))
             quantise_group(here, p.inner_records + RECORD * (p.inner // GROUP * row + item))
         item = take_next(p.team, phase, items)
 
@@ -393,9 +376,9 @@ def _final_norm(p, phase):
     items = p.n
     row = take(p.team, phase, items)
     while row >= 0:
-        x = _floats(p.x + 4 * p.hidden * row, p.hidden)
-        out = _floats(p.out + 4 * p.hidden * row, p.hidden)
-        _rms_norm(x, _floats(p.final_norm, p.hidden), p.epsilon, out)
+        x = floats(p.x + 4 * p.hidden * row, p.hidden)
+        out = floats(p.out + 4 * p.hidden * row, p.hidden)
+        _rms_norm(x, floats(p.final_norm, p.hidden), p.epsilon, out)
         row = take_next(p.team, phase, items)
 
 

@@ -11,15 +11,18 @@ import torch
 from numba import types
 from torch import Tensor, nn
 
+from explorer.kernels.compiled import int64_fields
 from explorer.kernels.dot import GROUP, RECORD
 from explorer.kernels.isa import instruction_set
-from explorer.kernels.machine import tile_into
+from explorer.kernels.products import tile_into
 from explorer.kernels.quantise import quantise_row
-from explorer.weights.gguf_codes import Codes
 from explorer.kernels.team import new_team, reset, take, take_next
 from explorer.kernels.threads import on_all_threads
+from explorer.weights.gguf_codes import Codes
 
 CHUNK = 16  # tiles that a thread takes at a time
+
+
 class Product(ctypes.Structure):
     """Addresses and sizes of a product of n rows.
 
@@ -31,10 +34,7 @@ class Product(ctypes.Structure):
     team       kernels/team.py
     """
 
-    _fields_ = [
-        (name, ctypes.c_int64)
-        for name in "bits tiles num_tiles tile_bytes lanes groups x n records out team".split()
-    ]
+    _fields_ = int64_fields("bits tiles num_tiles tile_bytes lanes groups x n records out team")
 
 
 PRODUCT_TYPE = numba.from_dtype(np.dtype(Product))
@@ -50,7 +50,7 @@ class IntegerMatrix:
         self.shape = codes.codes.shape
         self.bits = 8 if codes.codes.dtype == np.int8 else 4
         lanes = instruction_set().lanes
-        self.tiles = torch.from_numpy(_tiles(codes, self.bits, lanes))
+        self.tiles = torch.from_numpy(tiles_of(codes, lanes))
         num_tiles, self._groups, block = self.tiles.shape
         self._width = num_tiles * lanes
         self._lock = threading.Lock()  # what follows is shared
@@ -85,6 +85,10 @@ class IntegerMatrix:
         """Of the first tile."""
         return self.tiles.data_ptr()
 
+    def __deepcopy__(self, _: object) -> IntegerMatrix:
+        """Itself: its weights never change, and addresses point into them."""
+        return self
+
     def codes(self, rows: Tensor) -> Codes:
         """The codes of these rows [m], as they were packed."""
         lanes, groups, bits = instruction_set().lanes, self.shape[1] // GROUP, self.bits
@@ -113,12 +117,17 @@ def runs(codes: Codes) -> bool:
     return instruction_set() is not None and codes.codes.shape[1] % GROUP == 0
 
 
-def _tiles(codes: Codes, bits: int, lanes: int) -> np.ndarray:
-    """uint8 [tiles, groups, block bytes]: see kernels/dot.py."""
+def tiles_of(codes: Codes, lanes: int) -> np.ndarray:
+    """Codes as tiles, uint8 [tiles, groups, block bytes]: see kernels/dot.py."""
+    bits = 8 if codes.codes.dtype == np.int8 else 4
     rows, inputs = codes.codes.shape
     missing, groups = -rows % lanes, inputs // GROUP
-    padded = [np.pad(part, ((0, missing), (0, 0))) for part in (codes.codes, codes.scale, codes.offset)]
-    grouped, scale, minimum = (part.reshape(-1, lanes, groups, part.shape[1] // groups) for part in padded)
+    padded = [
+        np.pad(part, ((0, missing), (0, 0))) for part in (codes.codes, codes.scale, codes.offset)
+    ]
+    grouped, scale, minimum = (
+        part.reshape(-1, lanes, groups, part.shape[1] // groups) for part in padded
+    )
     count = grouped.shape[0]
     # [tile, lane, group, 32] -> steps of four inputs, lane by lane
     steps = grouped.reshape(count, lanes, groups, 8, 4).transpose(0, 2, 3, 1, 4)

@@ -23,9 +23,7 @@ def emit_group(builder: ir.IRBuilder, numbers: ir.Value, record: ir.Value) -> No
     top = call_intrinsic(builder, f"llvm.vector.reduce.fmax.v{GROUP}f32", F32, magnitudes)
     top.fastmath.add("nnan")
     zero, most = ir.Constant(F32, 0.0), ir.Constant(F32, 127.0)
-    inverse = builder.select(
-        builder.fcmp_ordered(">", top, zero), builder.fdiv(most, top), zero
-    )
+    inverse = builder.select(builder.fcmp_ordered(">", top, zero), builder.fdiv(most, top), zero)
     scaled = builder.fmul(x, splat(builder, inverse, GROUP))
     nearest = call_intrinsic(builder, f"llvm.rint.v{GROUP}f32", floats, scaled)
     codes = builder.fptosi(nearest, ints)

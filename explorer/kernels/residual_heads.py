@@ -14,9 +14,9 @@ import numba
 import numpy as np
 from numba import types
 
-from explorer.kernels.compiled import floats_at
+from explorer.kernels.compiled import exp32, floats, int64_fields, largest, silu, whole_at
 from explorer.kernels.dot import GROUP, RECORD
-from explorer.kernels.machine import exp32, tile_into, tile_onto, whole_at
+from explorer.kernels.products import tile_into, tile_onto
 from explorer.kernels.quantise import quantise_row
 from explorer.kernels.team import join, take, take_next
 
@@ -41,14 +41,11 @@ class Heads(ctypes.Structure):
     team          of 2 · B + 2 phases
     """
 
-    _fields_ = [
-        (name, ctypes.c_int64)
-        for name in (
-            "heads rows hidden lanes num_blocks terms matrices blocks biases projection "
-            "projection_bits num_tiles width top num_sources sources source_records records x "
-            "logits ids probs scratch team"
-        ).split()
-    ]
+    _fields_ = int64_fields(
+        "heads rows hidden lanes num_blocks terms matrices blocks biases projection "
+        "projection_bits num_tiles width top num_sources sources source_records "
+        "records x logits ids probs scratch team"
+    )
 
 
 HEADS_TYPE = numba.from_dtype(np.dtype(Heads))
@@ -58,15 +55,7 @@ HEADS_TYPE = numba.from_dtype(np.dtype(Heads))
 def _silu_onto(x, y, bias):
     """x += silu(y + bias)."""
     for i in range(x.size):
-        z = y[i] + bias[i]
-        e = exp32(-abs(z))  # ≤ 1, so nothing overflows
-        numerator = np.float32(1.0) if z >= np.float32(0.0) else e
-        x[i] += z * numerator / (np.float32(1.0) + e)
-
-
-@numba.njit(cache=True, error_model="numpy")
-def _floats(address, size):
-    return numba.carray(floats_at(address), size)
+        x[i] += silu(y[i] + bias[i])
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -84,10 +73,10 @@ def _finish_tile(p, head, tile, block, y):
     first = p.lanes * tile
     bias = p.biases + 4 * (p.hidden * (p.num_blocks * head + block) + first)
     for row in range(p.rows):
-        x = _floats(p.x + 4 * (p.hidden * (p.rows * head + row) + first), p.lanes)
+        x = floats(p.x + 4 * (p.hidden * (p.rows * head + row) + first), p.lanes)
         if block == 0:
-            x[:] = _floats(p.sources + 4 * (p.hidden * row + first), p.lanes)
-        _silu_onto(x, _floats(y + 4 * p.lanes * row, p.lanes), _floats(bias, p.lanes))
+            x[:] = floats(p.sources + 4 * (p.hidden * row + first), p.lanes)
+        _silu_onto(x, floats(y + 4 * p.lanes * row, p.lanes), floats(bias, p.lanes))
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -123,7 +112,10 @@ def _further_block(p, phase, block, thread):
     item = take(p.team, phase, items)
     while item >= 0:
         head, tile = item // tiles, item % tiles
-        at, rows = blocks[head, block - 1] + tile_bytes * tile, p.records + row_bytes * p.rows * head
+        at, rows = (
+            blocks[head, block - 1] + tile_bytes * tile,
+            p.records + row_bytes * p.rows * head,
+        )
         tile_into(8, at, groups, rows, row_bytes, p.rows, y, 4 * p.lanes)
         _finish_tile(p, head, tile, block, y)
         item = take_next(p.team, phase, items)
@@ -143,15 +135,6 @@ def _project(p, phase):
         item = take_next(p.team, phase, items)
 
 
-# A maximum is the same in any order, so this loop may be reordered.
-@numba.njit(cache=True, error_model="numpy", fastmath={"nnan", "nsz", "reassoc"})
-def _largest(numbers):
-    top = np.float32(-3.0e38)
-    for i in range(numbers.size):
-        top = max(top, numbers[i])
-    return top
-
-
 @numba.njit(cache=True, error_model="numpy", fastmath={"reassoc", "nsz"})
 def _total(numbers, top):
     """Σ exp(number − top)."""
@@ -168,7 +151,7 @@ def best_of(logits, ids, values):
     least = np.float32(-np.inf)
     for first in range(0, logits.size, SEARCHED):
         part = logits[first : first + SEARCHED]
-        if found == top and _largest(part) <= least:
+        if found == top and largest(part) <= least:
             continue
         for j in range(part.size):
             if found == top and part[j] <= least:
@@ -188,9 +171,9 @@ def _best(p, phase):
     rows = p.heads * p.rows
     row = take(p.team, phase, rows)
     while row >= 0:
-        logits = _floats(p.logits + 4 * p.num_tiles * p.lanes * row, p.width)
+        logits = floats(p.logits + 4 * p.num_tiles * p.lanes * row, p.width)
         ids = numba.carray(whole_at(p.ids + 8 * p.top * row), p.top)
-        probs = _floats(p.probs + 4 * p.top * row, p.top)
+        probs = floats(p.probs + 4 * p.top * row, p.top)
         best_of(logits, ids, probs)
         top, total = probs[0], _total(logits, probs[0])
         for i in range(p.top):

@@ -6,6 +6,10 @@ import numba
 import numpy as np
 import torch
 
+from explorer.kernels.compiled import largest
+
+PART = 1024  # columns whose maximum is taken before one of them is looked for
+
 
 def argmax_rows(logits: torch.Tensor) -> list[int]:
     """The column of the largest of every row of [n, V]; of equal ones the first."""
@@ -14,22 +18,18 @@ def argmax_rows(logits: torch.Tensor) -> list[int]:
     return _argmax(logits.contiguous().numpy()).tolist()
 
 
-# A maximum is the same in any order, so this loop may be reordered.
-@numba.njit("float32(float32[::1])", cache=True, nogil=True, fastmath={"nnan", "nsz", "reassoc"})
-def _largest(row):
-    top = row[0]
-    for value in row:
-        top = max(top, value)
-    return top
-
-
 @numba.njit("int64[:](float32[:, ::1])", cache=True, nogil=True)
 def _argmax(logits):
     columns = np.zeros(logits.shape[0], np.int64)
     for i in range(logits.shape[0]):
-        top = _largest(logits[i])
-        for j in range(logits.shape[1]):
-            if logits[i, j] == top:
+        row = logits[i]
+        first, top = 0, largest(row[:PART])
+        for start in range(PART, row.size, PART):
+            here = largest(row[start : start + PART])
+            if here > top:
+                first, top = start, here
+        for j in range(first, row.size):
+            if row[j] == top:
                 columns[i] = j
                 break
     return columns

@@ -17,9 +17,10 @@ from explorer.kernels.lm_head import LMHead
 from explorer.models.head_input import lm_head_input
 
 if TYPE_CHECKING:
-    from explorer.models.llama_pass import LlamaPass
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
     from transformers.cache_utils import Cache
+
+    from explorer.models.llama_pass import LlamaPass
 
 
 @dataclass
@@ -70,7 +71,11 @@ class LanguageModel:
 
     @torch.inference_mode()
     def forward(
-        self, tokens: torch.Tensor, offsets: torch.Tensor, visible: torch.Tensor, cache: Cache | LlamaCache
+        self,
+        tokens: torch.Tensor,
+        offsets: torch.Tensor,
+        visible: torch.Tensor,
+        cache: Cache | LlamaCache,
     ) -> torch.Tensor:
         """One pass over n rows behind the cache's committed prefix; returns hidden [n, H].
 

@@ -293,7 +293,9 @@ def _four_bit_linear(blocks: Tensor, bias: Tensor | None, like: Tensor) -> nn.Mo
     """The blocks as a layer of the int4 backend, or dense where that cannot run."""
     codes = codes_of_blocks(blocks)
     packed = packed_linear(codes, bias, like.device) if like.dtype == torch.bfloat16 else None
-    return packed or dense_linear(dequantised(blocks).to(like), None if bias is None else bias.to(like))
+    return packed or dense_linear(
+        dequantised(blocks).to(like), None if bias is None else bias.to(like)
+    )
 
 
 def _broken(folder: Path, key: str) -> ExplorerError:

@@ -8,24 +8,24 @@ import torch
 from explorer.heads.checkpoints import load_heads, save_heads
 from explorer.heads.fingerprint import heads_hash
 from explorer.heads.heads import HeadsConfig, MedusaHeads
+from explorer.kernels.isa import instruction_set
 from tests.heads.test_heads import make
 
 DEFAULT = Path(__file__).parents[2] / "assets" / "heads" / "default"
 
 
-def test_packed_heads_guess_nearly_the_same():
+@pytest.mark.parametrize("compiled", [True, False])
+def test_packed_heads_guess_nearly_the_same(compiled, monkeypatch):
+    if not compiled:  # as on a CPU without the instructions
+        monkeypatch.setattr("explorer.heads.heads.fits", lambda *sizes: False)
     dense, packed = load_heads(DEFAULT), load_heads(DEFAULT)
     packed.pack()
-    assert packed.packed is not None
-    assert packed.projection is None
+    assert (packed.compiled is not None) == (compiled and instruction_set() is not None)
     torch.manual_seed(0)
     hidden = 2 * torch.randn(32, 576)
-    logits, rounded = dense(hidden).float().flatten(0, 1), packed(hidden).float().flatten(0, 1)
-    assert logits.shape == rounded.shape == (4 * 32, dense.config.draft_vocab_size)
-    assert torch.corrcoef(torch.stack([logits.flatten(), rounded.flatten()]))[0, 1] > 0.98
-    assert (dense.propose(hidden, 1)[0] == packed.propose(hidden, 8)[0]).any(
-        -1
-    ).float().mean() > 0.9
+    ours, theirs = packed.propose(hidden, 8), dense.propose(hidden, 1)
+    assert (theirs[0] == ours[0]).any(-1).float().mean() > 0.9
+    assert (ours[1][..., 0] - theirs[1][..., 0]).abs().mean() < 0.1
 
 
 def test_packing_leaves_the_hash_that_the_rank_table_names():

@@ -6,6 +6,7 @@ from safetensors.torch import load_file, save_file
 
 from explorer.kernels.int4 import Int4Linear
 from explorer.kernels.linears import codes_of_blocks, dense_linear, dense_weight, four_bit_blocks
+from explorer.kernels.packed import PACKED
 from explorer.models.adapters import (
     ADAPTER_CONFIG,
     ADAPTER_WEIGHTS,
@@ -85,7 +86,7 @@ def test_packed_layers_are_served_as_they_were_trained(rounded, expected):
     )
     tuned, way = tuned_layer(packed, down, up, rounded)
     assert way == expected
-    assert isinstance(tuned, Int4Linear if rounded else UnmergedLinear)
+    assert isinstance(tuned, PACKED if rounded else UnmergedLinear)
     wanted = dense_weight(packed) + up @ down
     x = torch.randn(3, 64).bfloat16()
     error = (tuned(x) - x.float() @ wanted.T).abs().max()

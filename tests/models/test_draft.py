@@ -13,6 +13,7 @@ from explorer.kernels.linears import (
     dequantised,
     four_bit_blocks,
 )
+from explorer.kernels.packed import PACKED
 from explorer.models.draft import DraftConfig, draft_model, first_layers, load_draft, save_draft
 from explorer.models.loader import load_model
 from explorer.records.errors import ExplorerError
@@ -79,7 +80,7 @@ def test_embedding_and_lm_head_are_the_base_models_own(tmp_path):
 @pytest.mark.parametrize("storage", ["int4", "bf16"])
 def test_a_draft_runs_in_the_decoding_loop(gguf_base, tmp_path, storage):
     draft = load_draft(saved(gguf_base, tmp_path, storage, layers=1), gguf_base)
-    packed = [m for m in draft.network.modules() if isinstance(m, Int4Linear)]
+    packed = [m for m in draft.network.modules() if isinstance(m, PACKED)]
     assert len(packed) == (7 if storage == "int4" else 0)
     cache = KVCache.of(draft)
     hidden = prefill(draft, TOKENS.tolist(), cache)

@@ -10,7 +10,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, GgufConfig
 
-from explorer.kernels.int4 import Int4Linear
+from explorer.kernels.packed import PACKED
 from explorer.measuring.selfcheck import check_model
 from explorer.models import gguf_network, loader
 from explorer.models.loader import load_model
@@ -55,7 +55,7 @@ def test_every_backend_runs_the_files_weights(tmp_path, arch, kind, backend):
     expected = reference(path)
     error = (logits - expected).square().mean().sqrt() / expected.std()
     assert error < {"fp32": 1e-5, "bf16": 0.06, "int4": 0.06, "nf4": 0.8}[backend]
-    packed = sum(isinstance(module, Int4Linear) for module in model.network.modules())
+    packed = sum(isinstance(module, PACKED) for module in model.network.modules())
     assert packed == (14 if backend == "int4" else 0)
 
 

@@ -1,54 +1,15 @@
-"""Machine instructions and addresses that numba has no words for."""
+"""The kernels that are written as LLVM instructions, for numba to call."""
 
 from __future__ import annotations
 
 import numba
-import numpy as np
-from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from explorer.kernels.attend import HALVES, FLOATS, Rows, emit_mix, emit_scores
-from explorer.kernels.building import F16, F32, at
+from explorer.kernels.attend import FLOATS, HALVES, Rows, emit_mix, emit_scores
+from explorer.kernels.building import F16, at
 from explorer.kernels.dot import Product, TileProduct
 from explorer.kernels.isa import instruction_set
-
-
-def pointer(address, kind):
-    """What an intrinsic returns that reads an address as a pointer to `kind`."""
-
-    def generate(context, builder, signature, arguments):
-        return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
-
-    return types.CPointer(kind)(types.int64), generate
-
-
-@intrinsic
-def bytes_at(_, address):
-    """An address as a pointer to uint8."""
-    return pointer(address, types.uint8)
-
-
-@intrinsic
-def halves_at(_, address):
-    """An address as a pointer to uint16: of bf16 numbers, which numba does not have."""
-    return pointer(address, types.uint16)
-
-
-@intrinsic
-def whole_at(_, address):
-    """An address as a pointer to int64."""
-    return pointer(address, types.int64)
-
-
-@intrinsic
-def float_of_bits(_, bits):
-    """The float32 that has the bits of an int32."""
-
-    def generate(context, builder, signature, arguments):
-        return builder.bitcast(arguments[0], F32)
-
-    return types.float32(types.int32), generate
 
 
 def _tile_product(bits: int, add: bool):
@@ -134,19 +95,3 @@ def tile_onto(bits, weights, groups, rows, row_bytes, count, out, out_bytes):
         add_product_4(weights, groups, rows, row_bytes, count, out, out_bytes)
     else:
         add_product_8(weights, groups, rows, row_bytes, count, out, out_bytes)
-
-
-@numba.njit(cache=True, error_model="numpy", inline="always")
-def exp32(x):
-    """exp of a float32 ≤ 0 by Cephes' expf, written out: the same operations at any width."""
-    x = max(x, np.float32(-87.0))
-    n = np.floor(x * np.float32(1.44269504) + np.float32(0.5))
-    r = (x - n * np.float32(0.693359375)) - n * np.float32(-2.12194440e-4)
-    p = np.float32(1.9875691500e-4)
-    p = p * r + np.float32(1.3981999507e-3)
-    p = p * r + np.float32(8.3334519073e-3)
-    p = p * r + np.float32(4.1665795894e-2)
-    p = p * r + np.float32(1.6666665459e-1)
-    p = p * r + np.float32(5.0000001201e-1)
-    power = float_of_bits((np.int32(n) + np.int32(127)) << np.int32(23))
-    return (p * r * r + r + np.float32(1.0)) * power
