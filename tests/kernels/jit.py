@@ -33,7 +33,7 @@ class Portable(InstructionSet):
 
 
 def module_of(product: TileProduct) -> str:
-    """LLVM's text of a function `kernel(weights, groups, rows, row_bytes, count, out, out_bytes)`."""
+    """LLVM's text of a function `kernel`, whose arguments are those of dot.Product."""
     module = ir.Module()
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64] * 7), "kernel")
     builder = ir.IRBuilder(function.append_basic_block())
