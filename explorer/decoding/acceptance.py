@@ -17,8 +17,8 @@ import torch
 
 from explorer.decoding.sampling import Draws, SamplingSettings, coin, distribution, without
 from explorer.decoding.tree import Tree
-from explorer.records.settings import DecodeSettings
 from explorer.kernels.rows import argmax_rows
+from explorer.records.settings import DecodeSettings
 
 NOT_ASKED = -1
 Proposals = Sequence[torch.Tensor | None]

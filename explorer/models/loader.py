@@ -26,8 +26,8 @@ from explorer.kernels.matrices import IntegerMatrix, runs
 from explorer.models.backends import DTYPES, choose_backend, choose_device, quantise_nf4
 from explorer.models.base import LanguageModel
 from explorer.models.gguf_network import can_fill, fill, refuse_unread
-from explorer.models.stored_quantisation import load_as_stored, require_as_stored, stored_as
 from explorer.models.llama_pass import llama_pass
+from explorer.models.stored_quantisation import load_as_stored, require_as_stored, stored_as
 from explorer.records.errors import ExplorerError
 from explorer.records.progress import Progress, quiet
 from explorer.weights import hub
