@@ -16,7 +16,7 @@ from pydantic import ConfigDict, Field
 
 from explorer.analysis.cost_curve import CostCurve, mean_cost
 from explorer.analysis.prices import node_prices
-from explorer.decoding.dynamic import DynamicTree
+from explorer.decoding.dynamic import TRUST, DynamicTree
 from explorer.decoding.tree import MAX_NODES, Tree, make_tree
 
 # Where the accuracies come from: texts decoded for it, a table that ships with the heads, or, for
@@ -86,6 +86,9 @@ class Calibration(Schema):
     auto_nodes: float | None = None
     auto_promised: float | None = None
     auto_speedup: float | None = None
+    trust: float = Field(
+        TRUST, gt=0, le=1, description="share of the nodes' promised chances that came true"
+    )
 
     @property
     def candidate_tree(self) -> Tree:
@@ -106,7 +109,7 @@ class Calibration(Schema):
         for best in self.by_context:
             curve = curves[best.context_length]
             prices = node_prices(curve, best.expected_speedup, head_ms)
-            trees[best.context_length] = DynamicTree(len(prices.rows) - 1, prices)
+            trees[best.context_length] = DynamicTree(len(prices.rows) - 1, prices, self.trust)
         return trees
 
     @property

@@ -17,7 +17,7 @@ import heapq
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate, islice, takewhile
 from typing import TypeVar
 
@@ -30,7 +30,7 @@ from explorer.heads.heads import MedusaHeads
 from explorer.heads.hydra import HydraHeads
 
 BEAM = 8  # nodes of a depth that Hydra heads go on from
-TRUST = 0.85  # of what heads promise comes true on text unlike their training's (docs/heads.md)
+TRUST = 0.85  # of what heads promise comes true, until `calibrate` measures it for a set of heads
 CHILD = 0.5  # of its parent's chance is what a node's likeliest child has, about
 Node = TypeVar("Node")
 
@@ -60,11 +60,13 @@ class Prices:
 class DynamicTree:
     """No fixed shape: every step takes nodes by what the heads say there (decoding/dynamic.py).
 
-    The `nodes` likeliest ones; with `prices` only as many of them as are worth their price.
+    The `nodes` likeliest ones; with `prices` only as many of them as are worth their price, where
+    a node's chance is `trust` times the joint probability that the heads give it.
     """
 
     nodes: int
     prices: Prices | None = None
+    trust: float = TRUST
 
     @property
     def name(self) -> str:
@@ -93,8 +95,14 @@ class DynamicMedusaDrafter:
         ids, probs = (t[0].cpu() for t in self.heads.propose(context.hidden, TOP))  # [K, top]
         clock.lap("heads")
         paths = kept(by_likelihood(probs[: context.max_depth].tolist()), self.tree)
-        tree = Tree(tuple(paths), self.tree.name)
+        tree = tree_of(tuple(paths), self.tree.name)
         return filled(tree, context.root, ids, probs, self.tree.price(len(paths)))
+
+
+@lru_cache(maxsize=4096)
+def tree_of(paths: tuple[RankPath, ...], name: str) -> Tree:
+    """The tree of these paths, which the steps of a run share where their shapes agree."""
+    return Tree(paths, name)
 
 
 def kept(guesses: Iterable[tuple[float, Node]], tree: DynamicTree) -> list[Node]:
@@ -104,14 +112,16 @@ def kept(guesses: Iterable[tuple[float, Node]], tree: DynamicTree) -> list[Node]
         return [node for _, node in guesses]
     # Where the next one is not worth the least price, those behind it are not, either.
     pairs = zip(guesses, tree.prices.least, strict=False)
-    offered = [guess for guess, _ in takewhile(lambda pair: TRUST * pair[0][0] > pair[1], pairs)]
-    return [node for _, node in offered[: worthwhile([joint for joint, _ in offered], tree.prices)]]
+    pays = takewhile(lambda pair: tree.trust * pair[0][0] > pair[1], pairs)
+    offered = [guess for guess, _ in pays]
+    chances = [tree.trust * joint for joint, _ in offered]
+    return [node for _, node in offered[: worthwhile(chances, tree.prices)]]
 
 
-def worthwhile(joints: Sequence[float], prices: Prices) -> int:
+def worthwhile(chances: Sequence[float], prices: Prices) -> int:
     """How many nodes to verify, likeliest first: where their chances exceed their price by most."""
-    chances = accumulate((TRUST * joint for joint in joints), initial=0.0)
-    gains = [chance - price for chance, price in zip(chances, prices.rows, strict=False)]
+    together = accumulate(chances, initial=0.0)
+    gains = [chance - price for chance, price in zip(together, prices.rows, strict=False)]
     return gains.index(max(gains))
 
 
@@ -158,7 +168,7 @@ class DynamicHydraDrafter:
         self.heads = heads
         self.tree = tree
         prices = tree.prices
-        self.hopeless = (prices.least[0] + prices.depth) / (TRUST * CHILD) if prices else 0.0
+        self.hopeless = (prices.least[0] + prices.depth) / (tree.trust * CHILD) if prices else 0.0
 
     def draft(self, context: Context, clock: Stopwatch) -> Draft:
         """This step's tree, no deeper than the text may grow."""
@@ -178,7 +188,7 @@ class DynamicHydraDrafter:
         # Parents come before their children, so of equal joints the parent is kept.
         guesses.sort(key=lambda guess: -guess.joint)
         chosen = kept(((guess.joint, guess) for guess in guesses), self.tree)
-        tree = Tree(tuple(guess.path for guess in chosen), self.tree.name)
+        tree = tree_of(tuple(guess.path for guess in chosen), self.tree.name)
         by_path = {guess.path: guess for guess in chosen}
         nodes = [by_path[path] for path in tree.paths]
         tokens = torch.tensor([context.root, *(guess.tokens[-1] for guess in nodes)])

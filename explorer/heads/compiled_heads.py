@@ -51,6 +51,7 @@ class CompiledHeads:
         self._projection = IntegerMatrix(codes_of_blocks(four_bit_blocks(projection)))
         num_tiles, lanes = self._projection.tiles.shape[0], instruction_set().lanes
         self._lock = threading.Lock()
+        self._addresses: dict[tuple[range, int], tuple[np.ndarray, np.ndarray]] = {}
         self._team = new_team(2 * self._num_blocks + 3)
         self._room: tuple[int, ...] = (0, 0)
         self._call = Heads(
@@ -79,20 +80,25 @@ class CompiledHeads:
         count, (terms, m, _) = len(heads), sources.shape
         ids = torch.empty(count, m, top, dtype=torch.int64)
         probs = torch.empty(count, m, top)
-        tables = [
-            np.array([[w.address for w in of[k]] for k in heads], np.int64)
-            for of in ([t[:terms] for t in self._terms], self._blocks)
-        ]
         with self._lock:
             self._make_room(terms * m, count * m)
             call = self._call
             call.heads, call.rows, call.terms, call.top = count, m, terms, top
-            call.matrices, call.blocks = (table.ctypes.data for table in tables)
+            call.matrices, call.blocks = self._tables(heads, terms)
             call.biases = self._biases[heads.start].data_ptr()
             call.sources, call.ids, call.probs = (t.data_ptr() for t in (sources, ids, probs))
             reset(self._team)
             on_all_threads(run_heads.address, ctypes.addressof(call))
         return ids, probs
+
+    def _tables(self, heads: range, terms: int) -> tuple[int, int]:
+        """Where the addresses of these heads' matrices stand: of the terms, of the blocks."""
+        if (heads, terms) not in self._addresses:
+            self._addresses[heads, terms] = tuple(
+                np.array([[matrix.address for matrix in of[k]] for k in heads], np.int64)
+                for of in ([t[:terms] for t in self._terms], self._blocks)
+            )
+        return tuple(table.ctypes.data for table in self._addresses[heads, terms])
 
     def _make_room(self, sources: int, rows: int) -> None:
         if sources <= self._room[0] and rows <= self._room[1]:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 CONTEXTS = (128, 512)  # tokens
 QUICK_CURVES = {128: (2, 3, 4, 6, 8, 12, 16, 32, 64), 640: (2, 4, 8, 16)}  # context: widths
 QUICK_ROUNDS = 5
+LEAST_TRUST = 0.3  # below it the few texts are to blame, not the heads
 QUICK_REST_MS = 0.5  # draft, accept and commit, until a run has measured them
 SEARCH_REPEATS = 3
 LEAST_POSITIONS = 1000  # near a context length: with fewer, all texts speak for it
@@ -157,8 +158,12 @@ def _by_texts(key: Key, costs: Costs, texts: Sequence[RankedText], basis: Basis)
 
 
 def _with_auto(calibration: Calibration, costs: Costs, texts: Sequence[RankedText]) -> Calibration:
-    """The same, with what `auto` is expected to make of the texts."""
+    """The same, with the measured trust in the heads and what `auto` should make of the texts."""
     found = replay_auto(calibration, costs, texts)
+    if found and found.promised > 0:
+        trust = min(1.0, max(LEAST_TRUST, (found.tokens_per_step - 1) / found.promised))
+        calibration = calibration.model_copy(update={"trust": trust})
+        found = replay_auto(calibration, costs, texts)
     told = {f"auto_{name}": float(value) for name, value in vars(found).items()} if found else {}
     return calibration.model_copy(update=told)
 

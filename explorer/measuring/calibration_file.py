@@ -19,7 +19,8 @@ from explorer.weights.cache import cache_folder
 
 if TYPE_CHECKING:
     from explorer.heads.heads import MedusaHeads
-    from explorer.models.base import LanguageModel
+    from explorer.kernels.isa import instruction_set
+from explorer.models.base import LanguageModel
 
 FOLDER = "calibration"
 FILE_LIMIT = 16 << 20  # bytes
@@ -31,8 +32,13 @@ def key_of(model: LanguageModel, heads: MedusaHeads) -> Key:
         model=model.name,
         heads=heads_hash(heads),
         backend=model.backend,
-        device=device_description(model.device),
+        device=f"{device_description(model.device)}{_kernels(model)}",
     )
+
+
+def _kernels(model: LanguageModel) -> str:
+    """What a pass runs on, where that changes its cost: other processors have the same name."""
+    return f", compiled for {instruction_set().name}" if model.compiled else ""
 
 
 def device_description(device: torch.device) -> str:
