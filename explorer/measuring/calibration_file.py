@@ -14,13 +14,13 @@ import torch
 
 from explorer.analysis.calibration import Calibration, Key
 from explorer.heads.fingerprint import heads_hash
+from explorer.kernels.isa import instruction_set
 from explorer.records.errors import ExplorerError
 from explorer.weights.cache import cache_folder
 
 if TYPE_CHECKING:
     from explorer.heads.heads import MedusaHeads
-    from explorer.kernels.isa import instruction_set
-from explorer.models.base import LanguageModel
+    from explorer.models.base import LanguageModel
 
 FOLDER = "calibration"
 FILE_LIMIT = 16 << 20  # bytes
