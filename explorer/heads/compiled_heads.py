@@ -9,22 +9,17 @@ from __future__ import annotations
 import ctypes
 import threading
 
-import gguf
 import numpy as np
 import torch
 from torch import Tensor
 
 from explorer.kernels.dot import GROUP, RECORD
 from explorer.kernels.isa import instruction_set
-from explorer.kernels.linears import codes_of_blocks, four_bit_blocks
+from explorer.kernels.linears import codes_of_blocks, eight_bit_codes_of, four_bit_blocks
 from explorer.kernels.matrices import IntegerMatrix
 from explorer.kernels.residual_heads import Heads, run_heads
 from explorer.kernels.team import new_team, reset
 from explorer.kernels.threads import on_all_threads, team_size
-from explorer.weights.gguf_codes import Codes, eight_bit_codes
-from explorer.weights.gguf_file import StoredTensor
-
-Q8_0 = gguf.GGMLQuantizationType.Q8_0
 
 
 def fits(hidden_size: int, num_blocks: int) -> bool:
@@ -45,8 +40,10 @@ class CompiledHeads:
         self, terms: list[list[Tensor]], blocks: Tensor, biases: Tensor, projection: Tensor
     ) -> None:
         self._hidden, self._num_blocks = biases.shape[2], biases.shape[1]
-        self._terms = [[IntegerMatrix(_eight_bit(w)) for w in of_head] for of_head in terms]
-        self._blocks = [[IntegerMatrix(_eight_bit(w)) for w in of_head] for of_head in blocks]
+        self._terms, self._blocks = (
+            [[IntegerMatrix(eight_bit_codes_of(weight)) for weight in of_head] for of_head in part]
+            for part in (terms, blocks)
+        )
         self._biases = biases.float().contiguous()
         self._projection = IntegerMatrix(codes_of_blocks(four_bit_blocks(projection)))
         num_tiles, lanes = self._projection.tiles.shape[0], instruction_set().lanes
@@ -115,9 +112,3 @@ class CompiledHeads:
         }
         for name, tensor in self._memory.items():
             setattr(self._call, name, tensor.data_ptr())
-
-
-def _eight_bit(weight: Tensor) -> Codes:
-    """A matrix [N, K] as ggml's Q8_0."""
-    data = gguf.quants.quantize(weight.detach().float().cpu().numpy(), Q8_0)
-    return eight_bit_codes(StoredTensor(Q8_0, data, tuple(weight.shape)))

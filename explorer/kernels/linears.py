@@ -9,10 +9,10 @@ from torch import Tensor, nn
 
 from explorer.kernels.matrices import IntegerLinear
 from explorer.kernels.packed import PACKED
-from explorer.weights.gguf_codes import GROUP, Codes, four_bit_codes
+from explorer.weights.gguf_codes import GROUP, Codes, eight_bit_codes, four_bit_codes
 from explorer.weights.gguf_file import StoredTensor
 
-Q4_1 = gguf.GGMLQuantizationType.Q4_1
+Q4_1, Q8_0 = gguf.GGMLQuantizationType.Q4_1, gguf.GGMLQuantizationType.Q8_0
 BLOCK_BYTES = gguf.GGML_QUANT_SIZES[Q4_1][1]  # for GROUP weights
 
 
@@ -42,6 +42,12 @@ def four_bit_blocks(weight: Tensor) -> Tensor:
     """A matrix [N, K] as ggml's Q4_1 blocks, uint8 [N, K / 32 · 20]; K is a multiple of 32."""
     values = weight.detach().float().cpu().numpy()
     return torch.from_numpy(gguf.quants.quantize(values, Q4_1))
+
+
+def eight_bit_codes_of(weight: Tensor) -> Codes:
+    """A matrix [N, K] in ggml's Q8_0; K is a multiple of 32."""
+    data = gguf.quants.quantize(weight.detach().float().cpu().numpy(), Q8_0)
+    return eight_bit_codes(StoredTensor(Q8_0, data, tuple(weight.shape)))
 
 
 def codes_of_blocks(blocks: Tensor) -> Codes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
+from explorer.kernels.isa import instruction_set
 from explorer.models.gguf_network import can_fill
 from explorer.records.errors import ExplorerError
 from explorer.weights.gguf_file import GGUFFile
@@ -31,23 +32,31 @@ def choose_backend(wanted: str, file: GGUFFile | None, device: torch.device) -> 
 
     `file` is the GGUF that holds the weights, if one does.
     """
-    codes = file is not None and file.has_four_bit_codes and can_fill(file)
+    codes = file is not None and can_fill(file) and _runs_codes(file, device)
     if wanted == "int4" and not codes:
         raise ExplorerError(
-            "The int4 backend runs the codes of a Q4_0 or Q4_1 GGUF of a Llama, Mistral, Qwen or "
-            "Phi-3 model, and this model has none: use --backend nf4, or give such a file."
+            "The int4 backend runs the codes of a Q4_0 or Q4_1 GGUF (on most CPUs also Q8_0) of a "
+            "Llama, Mistral, Qwen or Phi-3 model, and this model has none: use --backend nf4, or "
+            "give such a file."
         )
     if wanted == "nf4" and device.type == "cpu":
         return wanted, "nf4, as you asked; on a CPU bitsandbytes runs without its optional kernels."
     if wanted != "auto":
         return wanted, f"{wanted}, as you asked."
     if codes:
-        return "int4", "int4: the file's own 4-bit codes run, which is the fastest here."
+        bits = "4-bit" if file.has_four_bit_codes else "8-bit"
+        return "int4", f"int4: the file's own {bits} codes run, which is the fastest here."
     if device.type == "cuda":
         return "nf4", "nf4: 4-bit weights are the fastest that a GPU runs for this model."
     if fast_bf16():
         return "bf16", "bf16: this CPU multiplies bf16 in hardware."
     return "fp32", "fp32: this CPU has no fast bf16."
+
+
+def _runs_codes(file: GGUFFile, device: torch.device) -> bool:
+    """Whether a kernel of this device runs most of the file's matrices as they are stored."""
+    integers = device.type == "cpu" and instruction_set() is not None
+    return file.has_whole_codes if integers else file.has_four_bit_codes
 
 
 def fast_bf16() -> bool:

@@ -12,8 +12,11 @@ from transformers.modeling_gguf_pytorch_utils import (
     get_gguf_hf_weights_map,
 )
 
+from explorer.kernels.isa import instruction_set
+from explorer.kernels.linears import eight_bit_codes_of
 from explorer.kernels.packed import packed_linear
 from explorer.records.errors import ExplorerError
+from explorer.weights.gguf_codes import GROUP
 from explorer.weights.gguf_file import GGUFFile
 from explorer.weights.gguf_settings import FACTORS
 
@@ -73,11 +76,29 @@ def refuse_unread(network: nn.Module, file: GGUFFile) -> None:
     refuse_unused(file, {name for name in left if name.endswith((".bias", ".scale"))})
 
 
+def converts(device: torch.device) -> bool:
+    """Whether matrices that no kernel runs as stored are converted to 8 bits on this device."""
+    return device.type == "cpu" and instruction_set() is not None
+
+
+def converted(file: GGUFFile, device: torch.device) -> list[str]:
+    """What the user should know of a file's matrices that do not run as stored: notes."""
+    types = ", ".join(file.other_types)
+    if not types or not converts(device):
+        return []
+    return [f"The matrices that {file.path.name} stores in {types} run in 8 bits (Q8_0)."]
+
+
 def _packed_layer(
     file: GGUFFile, stored: str | None, name: str, linear: nn.Linear, config, device: torch.device
 ) -> nn.Module | None:
-    """The layer in the file's own codes, if this device has a kernel for them."""
+    """The layer in the file's own codes, if this device has a kernel for them.
+
+    What is stored otherwise is converted to 8 bits for the integer kernels (`converted`).
+    """
     codes = file.codes(f"{stored}.weight")
+    if codes is None and converts(device) and linear.in_features % GROUP == 0:
+        codes = eight_bit_codes_of(file.dense(f"{stored}.weight", linear.weight))
     if codes is None:
         return None
     order = _row_order(file, name, codes.codes.shape[0], config)

@@ -25,7 +25,7 @@ from explorer.kernels.lm_head import IntegerHead, LMHead, rows_of_codes, rows_of
 from explorer.kernels.matrices import IntegerMatrix, runs
 from explorer.models.backends import DTYPES, choose_backend, choose_device, quantise_nf4
 from explorer.models.base import LanguageModel
-from explorer.models.gguf_network import can_fill, fill, refuse_unread
+from explorer.models.gguf_network import can_fill, converted, fill, refuse_unread
 from explorer.models.llama_pass import llama_pass
 from explorer.models.stored_quantisation import load_as_stored, require_as_stored, stored_as
 from explorer.records.errors import ExplorerError
@@ -77,6 +77,8 @@ def load_model(
     if preset and preset.chat_template and not model.tokenizer.chat_template:
         model.tokenizer.chat_template = preset.chat_template
     model.notes.append(why)
+    if backend == "int4":
+        model.notes += converted(file, device)
     if cache_folder() != chosen_folder():
         model.notes.append(
             f"{chosen_folder()} cannot be written, so what is fetched is kept in "

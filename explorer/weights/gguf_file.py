@@ -78,8 +78,26 @@ class GGUFFile:
     @property
     def has_four_bit_codes(self) -> bool:
         """Whether most of the matrices are Q4_0 or Q4_1."""
+        return self._mostly(Q4_TYPES)
+
+    @property
+    def has_whole_codes(self) -> bool:
+        """Whether most of the matrices are Q4_0, Q4_1 or Q8_0."""
+        return self._mostly((*Q4_TYPES, *Q8_TYPES))
+
+    def _mostly(self, types: tuple[gguf.GGMLQuantizationType, ...]) -> bool:
         matrices = [tensor for tensor in self.tensors.values() if len(tensor.shape) == 2]
-        return sum(tensor.tensor_type in Q4_TYPES for tensor in matrices) > len(matrices) / 2
+        return sum(tensor.tensor_type in types for tensor in matrices) > len(matrices) / 2
+
+    @property
+    def other_types(self) -> list[str]:
+        """The types of a layer's matrices that are none of these, sorted."""
+        found = {
+            tensor.tensor_type
+            for name, tensor in self.tensors.items()
+            if name.startswith("blk.") and len(tensor.shape) == 2
+        }
+        return sorted(kind.name for kind in found - {*Q4_TYPES, *Q8_TYPES})
 
     def codes(self, stored: str) -> Codes | None:
         """The codes of a matrix, if the file holds it in groups of 32 weights of 4 or 8 bits."""

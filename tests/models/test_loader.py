@@ -10,6 +10,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, GgufConfig
 
+from explorer.kernels.isa import instruction_set
 from explorer.kernels.packed import PACKED
 from explorer.measuring.selfcheck import check_model
 from explorer.models import gguf_network, loader
@@ -69,6 +70,31 @@ def test_auto_takes_the_codes_and_says_why(tmp_path):
     assert model.vocab_size == len(VOCAB)
 
 
+@pytest.mark.skipif(instruction_set() is None, reason="this CPU has no integer kernels")
+def test_eight_bit_codes_run_on_the_integer_kernels(tmp_path):
+    path = write_gguf(tmp_path / "tiny.gguf", kind=TYPES.Q8_0)
+    model = load(path)
+    assert model.backend == "int4"
+    assert any("8-bit codes" in note for note in model.notes)
+    check_model(model)
+    assert model.bit_exact
+    logits = model.logits(model.hidden_states(TOKENS))
+    assert (logits - reference(path)).abs().max() < 0.1 * reference(path).abs().max()
+
+
+@pytest.mark.skipif(instruction_set() is None, reason="this CPU has no integer kernels")
+def test_matrices_of_another_type_are_converted_and_named(tmp_path):
+    path = write_gguf(tmp_path / "mixed.gguf", kinds={"ffn_down": TYPES.F16})
+    model = load(path)
+    assert model.backend == "int4"
+    assert any("F16 run in 8 bits" in note for note in model.notes)
+    packed = [module for module in model.network.modules() if isinstance(module, PACKED)]
+    assert len(packed) == 14
+    logits = model.logits(model.hidden_states(TOKENS))
+    assert (logits - reference(path)).abs().max() < 0.1 * reference(path).abs().max()
+    assert not any("run in 8 bits" in note for note in load(path, "fp32").notes)
+
+
 def test_an_architecture_that_transformers_must_convert(tmp_path, monkeypatch):
     monkeypatch.setattr(gguf_network, "ONE_TO_ONE", set())
     path = write_gguf(tmp_path / "tiny.gguf")
@@ -120,7 +146,7 @@ def test_what_cannot_be_loaded_is_one_clear_sentence(tmp_path):
 
 
 def test_int4_without_codes_and_hub_models_offline(tmp_path, monkeypatch):
-    path = write_gguf(tmp_path / "tiny.gguf", kind=TYPES.Q8_0)
+    path = write_gguf(tmp_path / "tiny.gguf", kind=TYPES.F16)
     with pytest.raises(ExplorerError, match="int4 backend runs the codes"):
         load(path, "int4")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)

@@ -24,10 +24,11 @@ def write_gguf(
     leave_out: str = "",
     extra: Callable[[gguf.GGUFWriter], None] | None = None,
     vocab: list[str] = VOCAB,
+    kinds: dict[str, TYPES] | None = None,
 ) -> Path:
     """A file whose matrices are `kind`, the embedding Q8_0, and the norms float32.
 
-    `extra` adds settings or tensors of its own.
+    `extra` adds settings or tensors of its own; `kinds` names other types by a matrix's name.
     """
     writer = gguf.GGUFWriter(path, arch)
     writer.add_context_length(128)
@@ -50,7 +51,8 @@ def write_gguf(
     writer.add_eos_token_id(2)
     if extra is not None:
         extra(writer)
-    for name, values, type_ in _tensors(arch, kind):
+    for name, values, usual in _tensors(arch, kind):
+        type_ = (kinds or {}).get(name.split(".")[-2], usual)
         if name != leave_out:
             data = gguf.quants.quantize(values, type_)
             writer.add_tensor(name, data, raw_dtype=type_)
