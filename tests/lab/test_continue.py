@@ -38,7 +38,12 @@ def test_with_the_same_seed_a_sampled_text_goes_on_as_if_unbroken(tiny):
 
 
 def test_the_header_tells_what_is_continued(tiny):
-    first = tiny.run("abc", max_new_tokens=4, system_prompt="Be brief.", raw_prompt=True)
+    first = tiny.run("abc", max_new_tokens=4, raw_prompt=True)
+    # As a model with a chat template would have recorded it; the tiny one has none.
+    settings = first.header.settings.model_copy(update={"system_prompt": "Be brief."})
+    first = first.model_copy(
+        update={"header": first.header.model_copy(update={"settings": settings})}
+    )
     second = tiny.run_race(continue_from=first, max_new_tokens=3, tree="chain:1")
     third = tiny.run(continue_from=second, max_new_tokens=2)
     assert first.header.continued_tokens == 0

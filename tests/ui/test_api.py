@@ -18,7 +18,7 @@ from mcp.client.streamable_http import streamablehttp_client
 from explorer.records.errors import ExplorerError
 from explorer.records.schema import Trace
 from explorer.records.settings import DecodeSettings, setting_names
-from explorer.ui import serve as serve_module
+from explorer.ui import start as start_module
 from explorer.ui.limits import PRIVATE, PUBLIC
 from explorer.ui.no_files import REFUSAL
 from explorer.ui.serve import serve
@@ -296,6 +296,6 @@ def test_there_are_no_tools_unless_they_are_asked_for(app, monkeypatch):
 
 
 def test_a_missing_package_is_one_line(monkeypatch, capsys):
-    monkeypatch.setattr(serve_module.importlib.util, "find_spec", lambda name: None)
-    assert serve_module.main(["--mcp"]) == 2
+    monkeypatch.setattr(start_module.importlib.util, "find_spec", lambda name: None)
+    assert start_module.main(["--mcp"]) == 2
     assert "pip install -r requirements-mcp.txt" in capsys.readouterr().err
