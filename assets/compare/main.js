@@ -17,6 +17,7 @@ import { winsView } from "./wins.js";
 /** @import { CompareRequest, CompareServer, CompareSetup, CompareView } from "../../types/page.js" */
 
 const STYLES = [
+  "../step_explorer/palette.css",
   "../step_explorer/base.css",
   "../step_explorer/layout.css",
   "../step_explorer/narrow.css",

@@ -1,6 +1,7 @@
 // The style sheets, in order.
 
 export const STYLES = [
+  "palette.css",
   "base.css",
   "layout.css",
   "text.css",
