@@ -117,7 +117,8 @@ function row(record, races) {
 
 /** @param {PromptFigures} race */
 function verdict(race) {
-  const speeds = `${rate(race.tokens_per_second)} against ${rate(race.plain_tokens_per_second)} tokens/s, ${ratio(race.speedup)}×`;
+  const [ours, theirs] = [race.tokens_per_second, race.plain_tokens_per_second].map(rate);
+  const speeds = `${ours} against ${theirs} tokens/s, ${ratio(race.speedup)}×`;
   const { difference } = race;
   if (!difference) {
     const same = `all ${plural(race.tokens, "token")}`;
@@ -125,8 +126,8 @@ function verdict(race) {
   }
   const { position, verdict: kind, explanation } = difference;
   const plain = named(difference.plain_text, difference.plain_token);
-  const ours = named(difference.method_text, difference.method_token);
-  const differs = `≠ at token ${position}: ${plain} by plain, ${ours} here`;
+  const here = named(difference.method_text, difference.method_token);
+  const differs = `≠ at token ${position}: ${plain} by plain, ${here} here`;
   return h(
     "td",
     { class: "cx-differs", title: speeds },
@@ -163,5 +164,7 @@ function summary(races, report, methods) {
   ]
     .filter(Boolean)
     .join(", ");
-  return `${differing.length} of ${plural(races.length, "text")} differ from plain's${found ? `: ${found}` : ""}. \`${AUDIT} ${methods[0]}\` looks at every difference.`;
+  const differ = `${differing.length} of ${plural(races.length, "text")} differ from plain's`;
+  const looks = `\`${AUDIT} ${methods[0]}\` looks at every difference.`;
+  return found ? `${differ}: ${found}. ${looks}` : `${differ}. ${looks}`;
 }

@@ -108,7 +108,15 @@ function hint(report, asked) {
     report.prompts === asked
       ? plural(asked, "prompt")
       : `${report.prompts} of ${plural(asked, "prompt")}`;
-  return `measured: ${done} · up to ${plural(report.max_new_tokens, "token")} each · greedy · tree ${report.tree} · ${report.model} · ${report.backend} · ${report.device}`;
+  return [
+    `measured: ${done}`,
+    `up to ${plural(report.max_new_tokens, "token")} each`,
+    "greedy",
+    `tree ${report.tree}`,
+    report.model,
+    report.backend,
+    report.device,
+  ].join(" · ");
 }
 
 /**

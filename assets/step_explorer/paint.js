@@ -302,8 +302,11 @@ function words(style, text, box) {
   ];
 }
 
-/** @param {HTMLCanvasElement} canvas */
-const penOf = (canvas) => /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d")); // null only for a canvas with another
+/**
+ * Its pen: null only where a canvas has another kind of pen already.
+ * @param {HTMLCanvasElement} canvas
+ */
+const penOf = (canvas) => /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
 
 /**
  * How much of a line's height lies above the baseline.

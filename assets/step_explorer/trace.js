@@ -1,7 +1,8 @@
 // A run as it grows, and what follows from its records: parents, clocks, origins of tokens.
 
 /**
- * @import { AttentionHead, Header, Piece, PlainToken, Position, Step, Timings, TopTokens, Trace as TraceRecord, TreeShape } from "../../types/records.js"
+ * @import { AttentionHead, Header, Piece, PlainToken, Position } from "../../types/records.js"
+ * @import { Step, Timings, TopTokens, Trace as TraceRecord, TreeShape } from "../../types/records.js"
  * @import { EmittedToken, Shape } from "../../types/page.js"
  */
 

@@ -143,6 +143,9 @@ export function stages(view) {
   const kept = Math.max(0, step.emitted.length - 1);
   const root = quoted(view.label(0, 20));
   const bonus = step.bonus === null ? null : quoted(view.token(step.bonus, 20));
+  const vanish = count(rows - step.emitted.length);
+  const cache = `${plural(step.emitted.length, "row")} of the cache stay, ${vanish} vanish`;
+  const time = milliseconds(stepMs(step));
   return [
     ["Draft", `The base model has already chosen ${root}. ${guessing(view.trace, deepest)}`],
     [
@@ -163,10 +166,7 @@ export function stages(view) {
         ? `Going down from the root, ${plural(kept, "guess", "guesses")} held: the accepted path.`
         : "No guess held, so only the root counts.",
     ],
-    [
-      "Commit",
-      `${plural(step.emitted.length, "row")} of the cache stay, ${count(rows - step.emitted.length)} vanish${bonus ? `; ${bonus} is the next root` : ""}. The step took ${milliseconds(stepMs(step))} ms.`,
-    ],
+    ["Commit", `${cache}${bonus ? `; ${bonus} is the next root` : ""}. The step took ${time} ms.`],
   ];
 }
 
