@@ -93,7 +93,7 @@ function builtin({ builtin: prompts, maxPrompts }, changed) {
     ...[1, 2, 3, 4].filter((n) => n < most).map((n) => h("option", { value: n }, String(n))),
     h("option", { value: most }, "all"),
   );
-  each.value = categories.length * 2 <= maxPrompts ? "2" : "1";
+  each.value = String(Math.min(most, categories.length * 2 <= maxPrompts ? 2 : 1));
   const chosen = () =>
     boxes.filter(({ box }) => box.checked).flatMap(({ some }) => some.slice(0, Number(each.value)));
   return {
