@@ -5,10 +5,17 @@ import { count, plural, rate, ratio } from "../step_explorer/numbers.js";
 import { Picture } from "../step_explorer/picture.js";
 import { going } from "./model.js";
 
+/**
+ * @import { Attributes } from "../step_explorer/dom.js"
+ * @import { ComparePage } from "./main.js"
+ * @import { BatchReport, BatchSize } from "../../types/records.js"
+ */
+
 const MARGIN = { left: 34, right: 96, top: 10, bottom: 34 };
 const HINT =
   "A batch of b sequences uses the idle computing power that speculation lives on. Passes over several sequences are timed here; what a method gains from them is an estimate.";
 
+/** @param {ComparePage} page */
 export function batchView(page) {
   const start = button(
     "Measure batches",
@@ -55,8 +62,10 @@ export function batchView(page) {
   return { element: picture.element, update, live: true };
 }
 
+/** @param {BatchReport} report */
 function rows({ sizes, method, rows: own }) {
   const widths = sizes[0].cost_curve.rows;
+  /** @type {(text: string, title: string, more?: Attributes) => Element} */
   const head = (text, title, more = {}) => h("th", { scope: "col", title, ...more }, text);
   return h(
     "table",
@@ -114,15 +123,20 @@ function rows({ sizes, method, rows: own }) {
   );
 }
 
+/** @param {string} text */
 const number = (text) => h("td", { class: "is-number" }, text);
 
-/** The estimated speedup against the batch size: the best fixed tree's, and the best tree's. */
+/**
+ * The estimated speedup against the batch size: the best fixed tree's, and the best tree's.
+ * @param {BatchReport} report
+ * @param {{ width: number, height: number }} size
+ */
 function curves({ sizes, rows: own }, { width, height }) {
   const values = sizes.flatMap(({ speedup, best_speedup: best }) => [speedup, best]);
   const [low, high] = [Math.min(0.8, ...values) - 0.05, Math.max(1.2, ...values) + 0.05];
-  const x = (i) =>
+  const x = (/** @type {number} */ i) =>
     MARGIN.left + ((width - MARGIN.left - MARGIN.right) * i) / Math.max(1, sizes.length - 1);
-  const y = (value) =>
+  const y = (/** @type {number} */ value) =>
     MARGIN.top + (height - MARGIN.top - MARGIN.bottom) * (1 - (value - low) / (high - low));
   const told = sizes
     .map(
@@ -152,6 +166,7 @@ function curves({ sizes, rows: own }, { width, height }) {
   );
   for (const value of [low + 0.05, high - 0.05])
     svg.append(s("text", { class: "cx-quiet", x: 2, y: y(value) + 4 }, `${ratio(value)}×`));
+  /** @type {(kind: string, name: string, pick: (size: BatchSize) => number) => [string, number]} */
   const line = (kind, name, pick) => {
     const points = sizes.map((size, i) => `${x(i).toFixed(1)} ${y(pick(size)).toFixed(1)}`);
     svg.append(
@@ -164,7 +179,7 @@ function curves({ sizes, rows: own }, { width, height }) {
         ),
       ),
     );
-    const last = y(pick(sizes.at(-1)));
+    const last = y(pick(sizes[sizes.length - 1]));
     return [
       name,
       Math.abs(last - y(1)) < 12 ? y(1) + (last > y(1) || kind === "auto" ? 14 : -14) : last,

@@ -5,10 +5,21 @@ import { plural, ratio } from "../step_explorer/numbers.js";
 import { Picture } from "../step_explorer/picture.js";
 import { badge, colour, mark } from "./methods.js";
 
+/**
+ * @import { ComparePage } from "./main.js"
+ * @import { CategoryFigures } from "../../types/records.js"
+ */
+
+/**
+ * @typedef {Omit<CategoryFigures, "speedup"> & { speedup: number }} Measured
+ * @typedef {[category: string, methods: [method: string, figures: Measured][]]} Row
+ */
+
 const [LINE, GAP, TOP, LEFT, RIGHT] = [10.5, 12, 20, 92, 14];
 const LEAST = 5 * LINE; // height of a category's lines
 const MARGIN = 0.12; // of the scale beyond the outermost dots
 
+/** @param {ComparePage} page */
 export function categoriesView(page) {
   const picture = new Picture("categories", "Speedup by category", "", draw, { zooms: false });
   const legend = h("p", { class: "cx-legend" });
@@ -34,18 +45,29 @@ export function categoriesView(page) {
   return { element: picture.element, update };
 }
 
-/** [category, prompts, [[method, figures], …]] */
+/**
+ * [category, prompts, [[method, figures], …]]
+ * @param {ComparePage} page
+ * @returns {Row[]}
+ */
 function rowsOf(page) {
+  /** @type {Map<string, [method: string, figures: Measured][]>} */
   const found = new Map();
   for (const method of page.chosen) {
     for (const [category, figures] of Object.entries(page.details(method)?.per_category ?? {})) {
-      if (!found.has(category)) found.set(category, []);
-      if (figures.speedup !== null) found.get(category).push([method, figures]);
+      const { speedup } = figures;
+      const some = found.get(category) ?? [];
+      found.set(category, some);
+      if (speedup !== null) some.push([method, { ...figures, speedup }]);
     }
   }
   return [...found].filter(([, some]) => some.length);
 }
 
+/**
+ * @param {Row[]} rows
+ * @param {number} width
+ */
 function chart(rows, width) {
   const blocks = rows.map(([, some]) => Math.max(LEAST, some.length * LINE) + GAP);
   const height = Math.max(TOP + blocks.reduce((sum, block) => sum + block, 0), 330);
@@ -67,20 +89,32 @@ function chart(rows, width) {
   return svg;
 }
 
-/** From the dots: intervals that reach further are cut off at the edges. */
+/**
+ * From the dots: intervals that reach further are cut off at the edges.
+ * @param {Row[]} rows
+ * @param {number} width
+ */
 function scaleOf(rows, width) {
   const dots = rows.flatMap(([, some]) => some.map(([, { speedup }]) => speedup));
   const [least, most] = [Math.min(0.9, ...dots), Math.max(1.3, ...dots)];
   const [low, high] = [least - MARGIN * (most - least), most + MARGIN * (most - least)];
-  const inside = (value) => Math.max(low, Math.min(high, value));
+  const inside = (/** @type {number} */ value) => Math.max(low, Math.min(high, value));
   return {
     low,
     high,
-    x: (value) => LEFT + ((width - LEFT - RIGHT) * (inside(value) - low)) / (high - low),
+    x: (/** @type {number} */ value) =>
+      LEFT + ((width - LEFT - RIGHT) * (inside(value) - low)) / (high - low),
   };
 }
 
+/**
+ * @param {Row} row
+ * @param {{ x: (value: number) => number }} scale
+ * @param {number} top
+ * @param {number} width
+ */
 function categoryOf([name, some], { x }, top, width) {
+  /** @type {SVGElement[]} */
   const parts = [
     s("path", { class: "cx-rule", d: `M0 ${top}H${width}` }),
     s("text", { class: "cx-category", x: 2, y: top + 15 }, short(name)),
@@ -106,6 +140,10 @@ function categoryOf([name, some], { x }, top, width) {
   return parts;
 }
 
+/**
+ * @param {ReturnType<typeof scaleOf>} scale
+ * @param {number} height
+ */
 function axis({ low, high, x }, height) {
   const step = high - low > 1.5 ? 0.5 : high - low > 0.7 ? 0.2 : 0.1;
   const ticks = [];
@@ -125,13 +163,16 @@ function axis({ low, high, x }, height) {
   ];
 }
 
+/** @param {string} text */
 const short = (text) => (text.length > 13 ? `${text.slice(0, 12)}…` : text || "(none)");
 
+/** @param {Row[]} rows */
 const spoken = (rows) =>
   rows.length === 0
     ? "Speedup by category: nothing measured yet"
     : `Speedup by category. ${rows.map(spokenRow).join("; ")}`;
 
+/** @param {Row} row */
 function spokenRow([category, some]) {
   const figures = some.map(([method, { speedup }]) => `${method} ${ratio(speedup)}`);
   return `${category}: ${figures.join(", ")}`;

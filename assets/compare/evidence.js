@@ -6,10 +6,17 @@ import { plural, rate, ratio } from "../step_explorer/numbers.js";
 import { readable } from "../step_explorer/text.js";
 import { badge } from "./methods.js";
 
+/**
+ * @import { ComparePage } from "./main.js"
+ * @import { PromptFigures } from "../../types/records.js"
+ * @import { PromptRecord, Report } from "../../types/page.js"
+ */
+
 const LONGEST = 110; // characters shown of a prompt
 const [FIRST, EACH] = [220, 150]; // pixels, at least, of the prompt's column and of a method's
 const AUDIT = "python -m explorer audit --prompts FILE.jsonl --method";
 
+/** @param {ComparePage} page */
 export function evidenceView(page) {
   const all = button("all methods", "Show every method", () => page.showEvidence(null));
   const { element, note } = card("evidence", "Evidence: the same tokens as plain?", "", all);
@@ -45,7 +52,8 @@ export function evidenceView(page) {
     const racing = page.chosen.filter(
       (name) => name !== "plain" && !page.comparison.report?.unavailable[name],
     );
-    return racing.includes(page.lit.method) ? [page.lit.method] : racing;
+    const lit = racing.find((name) => name === page.lit.method);
+    return lit === undefined ? racing : [lit];
   }
 
   function update() {
@@ -55,13 +63,8 @@ export function evidenceView(page) {
     note.textContent = races.length
       ? "token ids compared in this run"
       : "appears with the first prompt";
-    told.textContent = races.length
-      ? summary(
-          races.filter((race) => methods.includes(race.method)),
-          report,
-          methods,
-        )
-      : "";
+    const those = races.filter((race) => methods.includes(race.method));
+    told.textContent = report && races.length ? summary(those, report, methods) : "";
     replace(columns, h("col", { class: "cx-first" }), ...methods.map(() => h("col", {})));
     table.style.minWidth = `${FIRST + EACH * methods.length}px`;
     replace(
@@ -71,6 +74,7 @@ export function evidenceView(page) {
         h("th", { scope: "col" }, h("span", { class: "cx-name" }, badge(name), name)),
       ),
     );
+    /** @type {Map<number, PromptFigures[]>} */
     const done = new Map();
     for (const race of races) done.set(race.number, [...(done.get(race.number) ?? []), race]);
     replace(
@@ -91,6 +95,10 @@ export function evidenceView(page) {
   return { element, update, reveal };
 }
 
+/**
+ * @param {PromptRecord | undefined} record
+ * @param {(PromptFigures | undefined)[]} races
+ */
 function row(record, races) {
   const prompt = readable(record?.prompt ?? "").replaceAll("\n", " ↵ ");
   const short = prompt.length > LONGEST ? `${prompt.slice(0, LONGEST - 1)}…` : prompt;
@@ -107,45 +115,56 @@ function row(record, races) {
   );
 }
 
+/** @param {PromptFigures} race */
 function verdict(race) {
-  const speeds = `${rate(race.tokens_per_second)} against ${rate(race.plain_tokens_per_second)} tokens/s, ${ratio(race.speedup)}×`;
-  if (race.identical) {
+  const [ours, theirs] = [race.tokens_per_second, race.plain_tokens_per_second].map(rate);
+  const speeds = `${ours} against ${theirs} tokens/s, ${ratio(race.speedup)}×`;
+  const { difference } = race;
+  if (!difference) {
     const same = `all ${plural(race.tokens, "token")}`;
     return h("td", { class: "cx-same", title: `${same} are plain's; ${speeds}` }, `= ${same}`);
   }
-  const {
-    position,
-    plain_text: plain,
-    method_text: ours,
-    plain_token: expected,
-    method_token: got,
-    verdict: kind,
-    explanation,
-  } = race.difference;
-  const where = `≠ at token ${position}: ${named(plain, expected)} by plain, ${named(ours, got)} here`;
+  const { position, verdict: kind, explanation } = difference;
+  const plain = named(difference.plain_text, difference.plain_token);
+  const here = named(difference.method_text, difference.method_token);
+  const differs = `≠ at token ${position}: ${plain} by plain, ${here} here`;
   return h(
     "td",
     { class: "cx-differs", title: speeds },
-    where,
+    differs,
     h("small", {}, explanation ?? `Not looked at here: ${AUDIT} ${race.method} tells why.`),
     kind === "tie" ? h("small", {}, "A tie is no loss.") : null,
   );
 }
 
+/** @type {(report: Report) => string} */
+const where = ({ backend, device }) => `(${backend} on ${device})`;
+
+/**
+ * @param {string | null} text
+ * @param {number | null} id
+ */
 const named = (text, id) => (id === null ? "(text ended)" : `‘${text ?? "?"}’ (${id})`);
 
+/**
+ * @param {PromptFigures[]} races
+ * @param {Report} report
+ * @param {string[]} methods
+ */
 function summary(races, report, methods) {
   const differing = races.filter((race) => !race.identical);
   const who = methods.length === 1 ? methods[0] : "every method";
   if (!differing.length)
-    return `On all ${plural(report.prompts, "prompt")}, ${who} wrote exactly the token ids of plain decoding (${report.backend} on ${report.device}).`;
-  const ties = differing.filter(({ difference }) => difference.verdict === "tie").length;
-  const bugs = differing.filter(({ difference }) => difference.verdict === "divergence").length;
+    return `On all ${plural(report.prompts, "prompt")}, ${who} wrote exactly the token ids of plain decoding ${where(report)}.`;
+  const ties = differing.filter(({ difference }) => difference?.verdict === "tie").length;
+  const bugs = differing.filter(({ difference }) => difference?.verdict === "divergence").length;
   const found = [
     ties && `${plural(ties, "numerical tie")}`,
     bugs && `${plural(bugs, "divergence")}`,
   ]
     .filter(Boolean)
     .join(", ");
-  return `${differing.length} of ${plural(races.length, "text")} differ from plain's${found ? `: ${found}` : ""}. \`${AUDIT} ${methods[0]}\` looks at every difference.`;
+  const differ = `${differing.length} of ${plural(races.length, "text")} differ from plain's`;
+  const looks = `\`${AUDIT} ${methods[0]}\` looks at every difference.`;
+  return found ? `${differ}: ${found}. ${looks}` : `${differ}. ${looks}`;
 }

@@ -3,31 +3,52 @@
 import { download } from "../step_explorer/dom.js";
 import { NONE, percent, rate, ratio } from "../step_explorer/numbers.js";
 
+/**
+ * @import { ComparePage } from "./main.js"
+ * @import { MethodFigures, Prediction, Shares } from "../../types/records.js"
+ * @import { Report } from "../../types/page.js"
+ */
+
+/** @param {ComparePage} page */
 export const saveJson = (page) =>
   download(
     name("json"),
     new Blob([JSON.stringify(record(page), null, 2)], { type: "application/json" }),
   );
 
-export const saveCsv = (page) => download(name("csv"), new Blob([csv(page)], { type: "text/csv" }));
+/** @param {ComparePage} page */
+export const saveCsv = ({ comparison: { report } }) =>
+  report && download(name("csv"), new Blob([csv(report)], { type: "text/csv" }));
 
-/** All that the server told: the report, as `bench --json` has it, with the races and prompts. */
+/**
+ * All that the server told: the report, as `bench --json` has it, with the races and prompts.
+ * @param {Pick<ComparePage, "comparison">} page
+ */
 export function record({ comparison: { report, races, prompts } }) {
   return { ...report, races, asked_prompts: prompts };
 }
 
-/** Copy the table; the button says whether that worked. */
+/**
+ * Copy the table; the button says whether that worked.
+ * @param {ComparePage} page
+ * @param {HTMLElement} told
+ */
 export async function copyMarkdown(page, told) {
   const before = told.textContent;
   try {
-    await navigator.clipboard.writeText(markdown(page));
+    if (page.comparison.report) {
+      await navigator.clipboard.writeText(markdown(page.comparison.report));
+    }
     told.textContent = "Copied";
   } catch {
     told.textContent = "Not allowed here";
   }
-  setTimeout(() => (told.textContent = before), 1500);
+  setTimeout(() => {
+    told.textContent = before;
+  }, 1500);
 }
 
+/** @type {(keyof MethodFigures)[]} */
 const FIGURES = [
   "tokens",
   "steps",
@@ -37,6 +58,7 @@ const FIGURES = [
   "step_ms",
   "speedup",
 ];
+/** @type {(keyof Prediction)[]} */
 const PREDICTED = [
   "alpha",
   "drafted",
@@ -55,10 +77,14 @@ const PREDICTED = [
   "pays_as_published",
   "pays_corrected",
 ];
+/** @type {(keyof Shares)[]} */
 const SHARES = ["heads", "draft", "verify", "accept", "commit"];
 
-/** One line a method, every figure as it was measured. */
-export function csv(page) {
+/**
+ * One line a method, every figure as it was measured.
+ * @param {Report} report
+ */
+export function csv(report) {
   const head = [
     "method",
     ...FIGURES,
@@ -72,7 +98,6 @@ export function csv(page) {
     "prompts",
     ...PREDICTED.map((field) => `predicted_${field}`),
   ];
-  const { report } = page.comparison;
   const lines = Object.entries(report.methods).map(([method, figures]) => {
     const details = report.details[method];
     return [
@@ -92,13 +117,14 @@ export function csv(page) {
   return [head, ...lines].map((line) => `${line.map(quoted).join(",")}\r\n`).join("");
 }
 
+/** @param {unknown} value */
 const quoted = (value) => {
   const text = String(value ?? "");
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 };
 
-export function markdown(page) {
-  const { report } = page.comparison;
+/** @param {Report} report */
+export function markdown(report) {
   const head = [
     "method",
     "tokens/s",
@@ -121,6 +147,11 @@ export function markdown(page) {
   return [...lines, "", told, ""].join("\n");
 }
 
+/**
+ * @param {string} method
+ * @param {MethodFigures} figures
+ * @param {Report} report
+ */
 function markdownRow(method, figures, report) {
   const details = report.details[method];
   if (!details)
@@ -149,5 +180,6 @@ function markdownRow(method, figures, report) {
   ];
 }
 
+/** @param {string} kind */
 const name = (kind) =>
   `medusa-comparison-${new Date().toISOString().slice(0, 19).replace(/[-:]/g, "").replace("T", "-")}.${kind}`;

@@ -5,6 +5,12 @@ import { h, replace } from "../step_explorer/dom.js";
 import { NONE, ratio } from "../step_explorer/numbers.js";
 import { badge } from "./methods.js";
 
+/**
+ * @import { ComparePage } from "./main.js"
+ * @import { CostCurve } from "../../types/records.js"
+ */
+
+/** @type {[name: string, span: number, title: string][]} */
 const GROUPS = [
   ["measured inputs", 5, "What goes into the formulas, from this very run"],
   ["tokens per step", 3, "τ: what the formulas expect, and what was measured"],
@@ -44,6 +50,7 @@ const COLUMNS = [
 
 const WIDTHS = [13.5, 4.5, 4.5, 5, 5.5, 9, 8, 8.5, 7, 10, 10, 7, 7, 6]; // percent
 
+/** @param {ComparePage} page */
 export function formulasView(page) {
   const { element, note } = card("formulas", "What the formulas predict", "");
   const body = h("tbody", {});
@@ -88,6 +95,10 @@ export function formulasView(page) {
   return { element, update };
 }
 
+/**
+ * @param {ComparePage} page
+ * @param {string} name
+ */
 function row(page, name) {
   const found = page.details(name)?.prediction;
   const heading = h("th", { scope: "row" }, h("span", { class: "cx-name" }, badge(name), name));
@@ -113,6 +124,10 @@ function row(page, name) {
   );
 }
 
+/**
+ * @param {string} text
+ * @param {number | null} error
+ */
 const number = (text, error = null) =>
   h(
     "td",
@@ -122,9 +137,14 @@ const number = (text, error = null) =>
       ? null
       : h("small", { title: "prediction error: predicted / measured − 1" }, ` ${signed(error)}`),
   );
+/** @param {string} text */
 const measured = (text) => h("td", { class: "is-number" }, h("strong", {}, text));
 
-/** A rule that contradicts the measurement says so. */
+/**
+ * A rule that contradicts the measurement says so.
+ * @param {boolean} says
+ * @param {number} speedup
+ */
 function answer(says, speedup) {
   const wrong = says !== speedup > 1;
   return h(
@@ -138,8 +158,10 @@ function answer(says, speedup) {
   );
 }
 
+/** @param {number} error */
 const signed = (error) => `${error < 0 ? "−" : "+"}${Math.abs(100 * error).toFixed(0)} %`;
 
+/** @param {CostCurve} cost */
 function curve({ rows, ratios, one_row_ms: one, context_length: context }) {
   const told = rows
     .slice(1)
@@ -148,14 +170,16 @@ function curve({ rows, ratios, one_row_ms: one, context_length: context }) {
   return `estimates from measured inputs · one row ${one.toFixed(1)} ms · ${told} · behind ${context} tokens`;
 }
 
+/** @param {ComparePage} page */
 function legend(page) {
   const about =
     "S and S′ are estimates; small figures behind them are their error against the speedup measured beside them: of all steps that had a pass, taken together. (The table above is the mean over prompts, and counts every token.)";
   const name = page.chosen.find(
     (method) => (page.details(method)?.prediction?.product ?? null) !== null,
   );
-  if (!name) return about;
-  const { product, measured_tokens_per_step: told } = page.details(name).prediction;
+  const found = name && page.details(name)?.prediction;
+  if (!found || found.product === null) return about;
+  const { product, measured_tokens_per_step: told } = found;
   const why =
     product < told
       ? "heads that are right tend to be right together"

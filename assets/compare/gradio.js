@@ -1,8 +1,12 @@
 // Runs inside gr.HTML (js_on_load): mounts the Compare page and hands it every message, in order.
+/** @import { CompareRequest } from "../../types/page.js" */
+
 // Of the app's own address only the path holds: a proxy may change scheme, host and port.
 const { pathname } = new URL(window.gradio_config?.root ?? "/", location.href);
 const root = `${location.origin}${pathname.replace(/\/$/, "")}/`;
+/** @type {string[]} */
 const waiting = [];
+/** @type {import("./main.js").ComparePage | null} */
 let page = null;
 
 watch("value", () => {
@@ -12,11 +16,13 @@ watch("value", () => {
 });
 
 import(`${root}compare-files/main.js`).then(async ({ mount }) => {
-  page = await mount(element, JSON.parse(props.setup), {
-    compare: (request) => trigger("submit", request),
+  const mounted = await mount(element, JSON.parse(props.setup), {
+    compare: (/** @type {CompareRequest} */ request) => trigger("submit", request),
     cancel: () => trigger("stop"),
-    missed: async (run, first) => JSON.parse(await server.missed_events(run, first)),
+    missed: async (/** @type {string} */ run, /** @type {number} */ first) =>
+      JSON.parse(await server.missed_events(run, first)),
   });
-  element.compare = page;
-  waiting.splice(0).forEach((message) => page.receive(message));
+  page = mounted;
+  element.compare = mounted;
+  for (const message of waiting.splice(0)) mounted.receive(message);
 });

@@ -5,9 +5,15 @@ import { h, replace } from "../step_explorer/dom.js";
 import { percent, plural, ratio } from "../step_explorer/numbers.js";
 import { badge } from "./methods.js";
 
+/**
+ * @import { ComparePage } from "./main.js"
+ * @import { MethodDetails } from "../../types/records.js"
+ */
+
 const MOST = 5; // tokens a step that get a part of their own; longer ones share the last
 const WIDE = 0.07; // a part's share from which its number fits in
 
+/** @param {ComparePage} page */
 export function lengthsView(page) {
   const { element, note } = card("lengths", "Accepted lengths", "");
   const body = h("div", { class: "cx-lengths" });
@@ -29,13 +35,19 @@ export function lengthsView(page) {
   return { element, update };
 }
 
+/** @param {MethodDetails | null} details */
 const total = (details) =>
   Object.values(details?.emitted_per_step ?? {}).reduce((sum, n) => sum + n, 0);
 
+/**
+ * @param {string} name
+ * @param {MethodDetails | null} details
+ * @param {string | undefined} reason
+ */
 function row(name, details, reason) {
   const steps = total(details);
   const heading = h("span", { class: "cx-name" }, badge(name), name);
-  if (!steps)
+  if (!details || !steps)
     return h(
       "div",
       { class: "cx-length" },
@@ -60,6 +72,11 @@ function row(name, details, reason) {
   );
 }
 
+/**
+ * @param {number} i
+ * @param {number} share
+ * @param {number} times
+ */
 function part(i, share, times) {
   if (!times) return null;
   const label = share < WIDE ? "" : `${i + 1}${i + 1 === MOST ? "+" : ""}`;
@@ -74,4 +91,5 @@ function part(i, share, times) {
   );
 }
 
+/** @param {number} i */
 const words = (i) => (i + 1 === MOST ? `${MOST} tokens or more` : plural(i + 1, "token"));

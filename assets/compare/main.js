@@ -14,7 +14,10 @@ import { statusView } from "./status.js";
 import { tableView } from "./table.js";
 import { winsView } from "./wins.js";
 
+/** @import { CompareRequest, CompareServer, CompareSetup, CompareView } from "../../types/page.js" */
+
 const STYLES = [
+  "../step_explorer/palette.css",
   "../step_explorer/base.css",
   "../step_explorer/layout.css",
   "../step_explorer/narrow.css",
@@ -24,56 +27,65 @@ const STYLES = [
   "charts.css",
 ];
 
-class ComparePage {
-  /** `setup`: explorer.ui.compare_page.setup; `server`: { compare, cancel, missed }. */
+export class ComparePage {
+  /**
+   * @param {Element} element
+   * @param {CompareSetup} setup
+   * @param {CompareServer} server
+   */
   constructor(element, setup, server) {
     learn(setup.methods);
     this.setup = setup;
     this.server = server;
     this.comparison = new Comparison(server.missed, (what) => this.#tell(what));
+    /** @type {string[]} */
     this.chosen = setup.methods.map(({ name }) => name); // methods that the table has rows for
+    /** @type {string[] | null} */
     this.asked = null; // those of a comparison that the server has not begun yet
+    /** @type {{ method: string | null }} */
     this.lit = { method: null }; // whose evidence is shown
-    this.views = [
-      setupView,
-      statusView,
-      tableView,
-      categoriesView,
-      lengthsView,
-      winsView,
-      formulasView,
-      batchView,
-      evidenceView,
-    ].map((view) => view(this));
-    const [form, status, table, categories, lengths, wins, formulas, batch, evidence] = this.views;
+    /** @type {CompareView[]} */
+    const charts = [categoriesView, lengthsView, winsView].map((view) => view(this));
+    this.setupForm = setupView(this);
+    this.evidence = evidenceView(this);
+    /** @type {CompareView[]} */
+    const above = [this.setupForm, statusView(this), tableView(this)];
+    /** @type {CompareView[]} */
+    const below = [formulasView(this), batchView(this), this.evidence];
+    /** @type {CompareView[]} */
+    this.views = [...above, ...charts, ...below];
+    const elements = (/** @type {CompareView[]} */ views) => views.map((view) => view.element);
+    const row = h("div", { class: "cx-charts" }, ...elements(charts));
     element.className = "sx cx";
-    element.replaceChildren(
-      form.element,
-      status.element,
-      table.element,
-      h("div", { class: "cx-charts" }, categories.element, lengths.element, wins.element),
-      formulas.element,
-      batch.element,
-      evidence.element,
-    );
+    element.replaceChildren(...elements(above), row, ...elements(below));
     this.#tell("begun");
   }
 
+  /** @param {string} message */
   receive(message) {
     return this.comparison.receive(message);
   }
 
-  /** The figures of a method in the latest report, or null. */
+  /**
+   * The figures of a method in the latest report, or null.
+   * @param {string} method
+   */
   figures(method) {
     return this.comparison.report?.methods[method] ?? null;
   }
 
-  /** What is told of a method beside its speed, or null; plain has none. */
+  /**
+   * What is told of a method beside its speed, or null; plain has none.
+   * @param {string} method
+   */
   details(method) {
-    return this.comparison.report?.details[method] ?? null;
+    return this.comparison.report?.details?.[method] ?? null;
   }
 
-  /** Change which methods the table has rows for. */
+  /**
+   * Change which methods the table has rows for.
+   * @param {string[]} methods
+   */
   choose(methods) {
     if (this.comparison.run !== null) return; // a run keeps its rows
     this.chosen = methods;
@@ -82,34 +94,46 @@ class ComparePage {
 
   /** Measure passes over several sequences; τ rests on the prompts that are chosen. */
   measureBatches() {
-    this.server.compare({ ...this.views[0].asked(), batches: true });
+    this.server.compare({ ...this.setupForm.asked(), batches: true });
   }
 
+  /** @param {CompareRequest} request */
   compare(request) {
     this.asked = ["plain", ...request.methods.filter((name) => name !== "plain")];
     this.server.compare(request);
   }
 
-  /** Show what this run says of a method's losslessness. */
+  /**
+   * Show what this run says of a method's losslessness; null: of every method's.
+   * @param {string | null} method
+   */
   showEvidence(method) {
     this.lit.method = method;
     this.#tell("lit");
-    this.views.at(-1).reveal();
+    this.evidence.reveal();
   }
 
-  /** "status" concerns few views, and comes often; "lit" concerns the evidence alone. */
+  /**
+   * "status" concerns few views, and comes often; "lit" concerns the evidence alone.
+   * @param {"begun" | "events" | "status" | "lit"} what
+   */
   #tell(what) {
     if (what === "begun" && this.asked) {
       this.chosen = this.asked;
       this.asked = null;
     }
-    const concerned =
-      { status: ({ live }) => live, lit: ({ reveal }) => reveal }[what] ?? (() => true);
-    this.views?.filter(concerned).forEach((view) => view.update());
+    for (const view of this.views ?? []) {
+      if (what === "lit" ? view.reveal : what !== "status" || view.live) view.update();
+    }
   }
 }
 
-/** Load the style sheets, then build the page inside an element. */
+/**
+ * Load the style sheets, then build the page inside an element.
+ * @param {Element} element
+ * @param {CompareSetup} setup
+ * @param {CompareServer} server
+ */
 export async function mount(element, setup, server) {
   await loadStyles(STYLES.map((name) => new URL(name, import.meta.url).href));
   return new ComparePage(element, setup, server);

@@ -3,24 +3,54 @@
 
 import { s } from "../step_explorer/dom.js";
 
+/** @import { CompareSetup } from "../../types/page.js" */
+/** @typedef {CompareSetup["methods"][number]} Look */
+
+/** @type {Map<string, Look>} */
 const LOOKS = new Map();
 
-/** Take in the methods of a page's setup. */
-export const learn = (methods) => methods.forEach((method) => LOOKS.set(method.name, method));
+/**
+ * Take in the methods of a page's setup.
+ * @param {Look[]} methods
+ */
+export const learn = (methods) => {
+  for (const method of methods) LOOKS.set(method.name, method);
+};
 
-export const code = (method) => LOOKS.get(method).code;
-export const colour = (method) => LOOKS.get(method).colour;
+/**
+ * @param {string} method
+ * @returns {Look}
+ */
+function look(method) {
+  const found = LOOKS.get(method);
+  if (!found) throw new Error(`the page was not told of the method ${method}`);
+  return found;
+}
 
-/** The method's mark around a point. */
+/** @param {string} method */
+export const code = (method) => look(method).code;
+/** @param {string} method */
+export const colour = (method) => look(method).colour;
+
+/**
+ * The method's mark around a point.
+ * @param {string} method
+ * @param {number} x
+ * @param {number} y
+ * @param {number} r
+ */
 export const mark = (method, x, y, r = 4.5) =>
   s("path", {
     class: "cx-mark",
     style: `fill: ${colour(method)}`,
-    d: LOOKS.get(method).mark,
+    d: look(method).mark,
     transform: `translate(${x} ${y}) scale(${r})`,
   });
 
-/** The mark as a picture of its own, before a name. */
+/**
+ * The mark as a picture of its own, before a name.
+ * @param {string} method
+ */
 export const badge = (method) =>
   s(
     "svg",

@@ -1,20 +1,45 @@
 // What the browser knows of a comparison: the server's messages, put together.
 
+/**
+ * @import { BatchReport, PromptFigures } from "../../types/records.js"
+ * @import { CompareEvent, CompareMessage, CompareServer, Engine, Phase, PromptRecord, Report } from "../../types/page.js"
+ */
+
+/**
+ * @typedef {object} Batches how the measuring of batches stands
+ * @property {Phase} phase
+ * @property {string} text
+ * @property {number} share
+ * @property {number | null} left
+ * @property {BatchReport | null} report
+ */
+
 export class Comparison {
+  /** @type {string | null} */
   run = null;
-  phase = "empty"; // empty, waiting, running, done, stopped, failed
+  /** @type {Phase} */
+  phase = "empty";
   text = "";
   share = 0;
+  /** @type {number | null} */
   left = null; // seconds, as the server estimates them
+  /** @type {PromptRecord[]} */
   prompts = [];
-  report = null; // explorer.measuring.bench_report.BenchReport without its races
-  batches = { phase: "empty", text: "", share: 0, left: null, report: null }; // explorer.measuring.batch
+  /** @type {Report | null} */
+  report = null;
+  /** @type {Batches} */
+  batches = { phase: "empty", text: "", share: 0, left: null, report: null };
+  /** @type {Engine} */
   engine = { phase: "loading", text: "Starting", fraction: null };
+  /** @type {Map<string, PromptFigures>} */
   #races = new Map();
   #next = 0;
   #queue = Promise.resolve();
 
-  /** `missed(run, first)` asks for a message again; `changed(what)` is told "events" or "status". */
+  /**
+   * @param {CompareServer["missed"]} missed asks for a message again
+   * @param {(what: "begun" | "events" | "status") => void} changed
+   */
   constructor(missed, changed) {
     this.missed = missed;
     this.changed = changed;
@@ -29,13 +54,18 @@ export class Comparison {
     return [...this.#races.values()].sort((a, b) => a.number - b.number);
   }
 
-  /** Take in a message; messages are taken in order. */
+  /**
+   * Take in a message; messages are taken in order.
+   * @param {string} text
+   * @returns {Promise<void>}
+   */
   receive(text) {
     const taken = this.#queue.then(() => this.#receive(JSON.parse(text)));
     this.#queue = taken.catch(() => {}); // what went wrong with one must not stop the next
     return taken;
   }
 
+  /** @param {CompareMessage} message */
   async #receive(message) {
     if (message.engine) {
       this.engine = message.engine;
@@ -60,12 +90,15 @@ export class Comparison {
     this.changed(fresh.length ? "events" : "status");
   }
 
+  /** @param {CompareMessage} message */
   #measured({ phase, text, share, left, events }) {
-    const report = events.at(-1)?.[1] ?? this.batches.report;
+    const last = events.at(-1);
+    const report = last?.[0] === "batches" ? last[1] : this.batches.report;
     this.batches = { phase, text, share, left, report };
     this.changed(events.length || !going(this.batches) ? "events" : "status");
   }
 
+  /** @param {string} run */
   #begin(run) {
     Object.assign(this, { run, phase: "waiting", text: "", prompts: [], report: null });
     this.#next = 0;
@@ -73,14 +106,21 @@ export class Comparison {
     this.changed("begun");
   }
 
+  /** @param {CompareEvent} event */
   #take([kind, told]) {
     if (kind === "prompts") this.prompts = told;
     else if (kind === "report") this.report = told ?? this.report;
-    else told.forEach((race) => this.#races.set(`${race.number} ${race.method}`, race));
+    else if (kind === "races") {
+      for (const race of told) this.#races.set(`${race.number} ${race.method}`, race);
+    }
   }
 }
 
-/** A run that waits, or was refused, has told nothing yet. */
+/**
+ * A run that waits, or was refused, has told nothing yet.
+ * @param {CompareMessage} message
+ */
 const isUnbegun = ({ first, events }) => first === 0 && events.length === 0;
 
+/** @param {{ phase: Phase }} status */
 export const going = ({ phase }) => phase === "waiting" || phase === "running";

@@ -3,11 +3,26 @@
 import { h, replace } from "../step_explorer/dom.js";
 import { plural } from "../step_explorer/numbers.js";
 
+/** @import { CompareSetup, CompareRequest } from "../../types/page.js" */
+
+/**
+ * @typedef {object} Source where prompts come from
+ * @property {Element} element
+ * @property {() => Pick<CompareRequest, "builtin" | "own" | "file">} asked
+ * @property {() => number} count
+ */
+
+/** @type {Record<string, string>} */
 const SOURCES = { builtin: "Built-in", own: "Own text", file: "File" };
 const BETWEEN = /^---+\s*$/m;
 
-/** `changed` is called when the number of prompts may be another. */
+/**
+ * `changed` is called when the number of prompts may be another.
+ * @param {CompareSetup} setup
+ * @param {() => unknown} changed
+ */
 export function promptsView(setup, changed) {
+  /** @type {Record<string, Source>} */
   const panels = {
     builtin: builtin(setup, changed),
     own: own(setup, changed),
@@ -30,6 +45,7 @@ export function promptsView(setup, changed) {
     ),
   );
 
+  /** @param {string} key */
   function pick(key) {
     source = key;
     replace(body, panels[key].element);
@@ -51,6 +67,11 @@ export function promptsView(setup, changed) {
   };
 }
 
+/**
+ * @param {CompareSetup} setup
+ * @param {() => unknown} changed
+ * @returns {Source}
+ */
 function builtin({ builtin: prompts, maxPrompts }, changed) {
   const categories = [...new Set(prompts.map(({ category }) => category))];
   const boxes = categories.map((name) => {
@@ -69,10 +90,10 @@ function builtin({ builtin: prompts, maxPrompts }, changed) {
   const each = h(
     "select",
     { id: "cx-each", onchange: changed },
-    ...[1, 2, 3, 4].filter((n) => n < most).map((n) => h("option", { value: n }, n)),
+    ...[1, 2, 3, 4].filter((n) => n < most).map((n) => h("option", { value: n }, String(n))),
     h("option", { value: most }, "all"),
   );
-  each.value = categories.length * 2 <= maxPrompts ? "2" : "1";
+  each.value = String(Math.min(most, categories.length * 2 <= maxPrompts ? 2 : 1));
   const chosen = () =>
     boxes.filter(({ box }) => box.checked).flatMap(({ some }) => some.slice(0, Number(each.value)));
   return {
@@ -87,6 +108,11 @@ function builtin({ builtin: prompts, maxPrompts }, changed) {
   };
 }
 
+/**
+ * @param {CompareSetup} setup
+ * @param {() => unknown} changed
+ * @returns {Source}
+ */
 function own({ maxCharacters }, changed) {
   const hint = "A line of three dashes (---) begins the next prompt.";
   const text = h("textarea", {
@@ -108,7 +134,13 @@ function own({ maxCharacters }, changed) {
   };
 }
 
+/**
+ * @param {CompareSetup} setup
+ * @param {() => unknown} changed
+ * @returns {Source}
+ */
 function file({ maxFile }, changed) {
+  /** @type {string | null} */
   let content = null;
   let lines = 0;
   const told = h("p", { class: "sx-soft", "aria-live": "polite" });
@@ -123,13 +155,14 @@ function file({ maxFile }, changed) {
   told.textContent = usual;
 
   async function read() {
-    const [chosen] = input.files;
+    const [chosen] = input.files ?? [];
     [content, lines] = [null, 0];
     if (chosen && chosen.size > maxFile)
       told.textContent = `${chosen.name} is larger than ${Math.round(maxFile / 1000)} kB: give fewer prompts.`;
     else if (chosen) {
-      content = await chosen.text();
-      lines = content.split("\n").filter((line) => line.trim()).length;
+      const text = await chosen.text();
+      content = text;
+      lines = text.split("\n").filter((line) => line.trim()).length;
       told.textContent = `${chosen.name}: ${plural(lines, "line")}.`;
     } else told.textContent = usual;
     changed();

@@ -5,6 +5,12 @@ import { plural } from "../step_explorer/numbers.js";
 import { badge } from "./methods.js";
 import { promptsView } from "./prompts.js";
 
+/**
+ * @import { ComparePage } from "./main.js"
+ * @import { CompareRequest, CompareSetup } from "../../types/page.js"
+ */
+
+/** @param {ComparePage} page */
 export function setupView(page) {
   const { setup } = page;
   const methods = methodBoxes(page);
@@ -34,11 +40,13 @@ export function setupView(page) {
     fieldset("Settings", settings.element, h("div", { class: "cx-actions" }, start, cancel), count),
   );
 
+  /** @param {Event} event */
   function submit(event) {
     event.preventDefault();
     if (!start.disabled) page.compare(asked());
   }
 
+  /** @returns {CompareRequest} */
   const asked = () => ({ methods: methods.chosen(), ...prompts.asked(), ...settings.asked() });
 
   function tell() {
@@ -58,10 +66,15 @@ export function setupView(page) {
   return { element, update, asked, live: true };
 }
 
+/**
+ * @param {string} title
+ * @param {Element[]} inside
+ */
 function fieldset(title, ...inside) {
   return h("fieldset", {}, h("legend", {}, title), ...inside);
 }
 
+/** @param {ComparePage} page */
 function methodBoxes(page) {
   const boxes = page.setup.methods.map(({ name, explanation, memory, source }) => {
     const plain = name === "plain";
@@ -82,6 +95,7 @@ function methodBoxes(page) {
   return { element: h("div", { class: "cx-methods" }, ...boxes.map(({ label }) => label)), chosen };
 }
 
+/** @param {CompareSetup} setup */
 function settingInputs({ trees, freeTree, newTokens, maxTokens }) {
   const tokens = h("input", {
     type: "number",

@@ -4,9 +4,16 @@ import { h } from "../step_explorer/dom.js";
 import { plural, rate, ratio } from "../step_explorer/numbers.js";
 import { going } from "./model.js";
 
+/**
+ * @import { ComparePage } from "./main.js"
+ * @import { Report } from "../../types/page.js"
+ * @import { Comparison } from "./model.js"
+ */
+
 const EMPTY =
   "Choose methods and prompts, then press Compare. Every method races plain decoding on every prompt.";
 
+/** @param {ComparePage} page */
 export function statusView(page) {
   const text = h("span", {});
   const left = h("span", { class: "cx-left" });
@@ -26,19 +33,29 @@ export function statusView(page) {
 
   function update() {
     const { comparison } = page;
-    const { kind, words, share, seconds } = going(comparison.batches)
-      ? state({ ...comparison, ...comparison.batches })
-      : state(comparison);
+    const {
+      phase,
+      text: told,
+      share: part,
+      left: rest,
+    } = going(comparison.batches) ? comparison.batches : comparison;
+    const { engine, report } = comparison;
+    const status = { phase, text: told, share: part, left: rest, engine, report };
+    const { kind, words, share, seconds } = state(status);
     element.className = `cx-status is-${kind}`;
     if (text.textContent !== words) text.textContent = words;
     left.textContent = seconds === null ? "" : `about ${duration(seconds)} left`;
     track.hidden = share === null;
-    track.setAttribute("aria-valuenow", Math.round(100 * (share ?? 0)));
+    track.setAttribute("aria-valuenow", String(Math.round(100 * (share ?? 0))));
     bar.style.width = `${100 * (share ?? 0)}%`;
   }
   return { element, update, live: true };
 }
 
+/**
+ * @param {Pick<Comparison, "phase" | "text" | "share" | "left" | "engine" | "report">} comparison
+ * @returns {{ kind: string, words: string, share: number | null, seconds: number | null }}
+ */
 function state({ phase, text, share, left, engine, report }) {
   const quiet = { share: null, seconds: null };
   if (phase === "running")
@@ -54,21 +71,28 @@ function state({ phase, text, share, left, engine, report }) {
   return { ...quiet, kind: "empty", words: EMPTY };
 }
 
+/** @param {Report | null} report */
 function stopped(report) {
-  const done = report?.prompts ?? 0;
-  if (done === 0) return "Cancelled before the first prompt was finished: nothing was measured.";
-  return `Cancelled: the figures are of the ${plural(done, "prompt")} that every method finished. ${fastest(report)}`;
+  if (!report?.prompts)
+    return "Cancelled before the first prompt was finished: nothing was measured.";
+  return `Cancelled: the figures are of the ${plural(report.prompts, "prompt")} that every method finished. ${fastest(report)}`;
 }
 
-/** The verdict: nothing is claimed that the interval does not bear. */
-function fastest({ methods, details, prompts }) {
-  const [name] = Object.keys(details).sort((a, b) => methods[b].speedup - methods[a].speedup);
-  const { speedup, tokens_per_second: ours } = methods[name];
-  const { spread, plain_tokens_per_second: plain } = details[name];
+/**
+ * The verdict: nothing is claimed that the interval does not bear.
+ * @param {Report | null} report
+ */
+function fastest(report) {
+  if (!report) return "";
+  const { methods, details, prompts } = report;
+  const fast = (/** @type {string} */ name) => methods[name].speedup ?? 0;
+  const [best] = Object.keys(details).sort((a, b) => fast(b) - fast(a));
+  const { speedup, tokens_per_second: ours } = methods[best];
+  const { spread, plain_tokens_per_second: plain } = details[best];
   if (speedup === null) return "The replies are too short to time: ask for more new tokens.";
   const sure = spread === null ? "" : ` ± ${ratio(spread)}`;
   const speeds = `${rate(ours)} against ${rate(plain)} tokens/s`;
-  const told = `${name}, at ${ratio(speedup)}×${sure} plain (${speeds})`;
+  const told = `${best}, at ${ratio(speedup)}×${sure} plain (${speeds})`;
   if (speedup <= 1)
     return `No method beat plain decoding over ${plural(prompts, "prompt")}: closest was ${told}.`;
   const unsure = spread === null || speedup - 1 < spread;
@@ -76,6 +100,7 @@ function fastest({ methods, details, prompts }) {
   return `Fastest over ${plural(prompts, "prompt")}: ${told}${doubt}.`;
 }
 
+/** @param {number} seconds */
 function duration(seconds) {
   if (seconds < 10) return "10 s";
   if (seconds < 90) return `${10 * Math.round(seconds / 10)} s`;

@@ -6,6 +6,13 @@ import { NONE, percent, plural, rate, ratio } from "../step_explorer/numbers.js"
 import { copyMarkdown, saveCsv, saveJson } from "./exports.js";
 import { badge } from "./methods.js";
 
+/**
+ * @import { Child } from "../step_explorer/dom.js"
+ * @import { ComparePage } from "./main.js"
+ * @import { DepthFigures, ExtraMemory, Shares } from "../../types/records.js"
+ * @import { Report } from "../../types/page.js"
+ */
+
 const COLUMNS = [
   [
     "method",
@@ -44,8 +51,9 @@ const COLUMNS = [
 const WIDTHS = [13.5, 7, 6, 12.5, 8, 16.5, 17, 10, 12]; // percent, so that nothing moves as figures come
 const DEPTHS = 4;
 
+/** @param {ComparePage} page */
 export function tableView(page) {
-  const { element, note } = card(
+  const { element, note, tools } = card(
     "table",
     "Methods",
     "",
@@ -81,8 +89,7 @@ export function tableView(page) {
 
   function update() {
     const { report, prompts } = page.comparison;
-    const tools = element.querySelectorAll(".sx-tools button");
-    tools.forEach((tool) => (tool.disabled = !report?.prompts));
+    for (const tool of tools.querySelectorAll("button")) tool.disabled = !report?.prompts;
     note.textContent = report
       ? hint(report, prompts.length)
       : "every method races plain decoding on the same prompts";
@@ -92,14 +99,30 @@ export function tableView(page) {
   return { element, update };
 }
 
+/**
+ * @param {Report} report
+ * @param {number} asked
+ */
 function hint(report, asked) {
   const done =
     report.prompts === asked
       ? plural(asked, "prompt")
       : `${report.prompts} of ${plural(asked, "prompt")}`;
-  return `measured: ${done} · up to ${plural(report.max_new_tokens, "token")} each · greedy · tree ${report.tree} · ${report.model} · ${report.backend} · ${report.device}`;
+  return [
+    `measured: ${done}`,
+    `up to ${plural(report.max_new_tokens, "token")} each`,
+    "greedy",
+    `tree ${report.tree}`,
+    report.model,
+    report.backend,
+    report.device,
+  ].join(" · ");
 }
 
+/**
+ * @param {ComparePage} page
+ * @param {string} name
+ */
 function row(page, name) {
   const told = page.setup.methods.find((method) => method.name === name);
   const title = [told?.explanation, told?.source && `(${told.source})`].filter(Boolean).join(" ");
@@ -120,28 +143,55 @@ function row(page, name) {
   return h("tr", { "data-method": name }, heading, ...cells(page, name));
 }
 
+/**
+ * @param {ComparePage} page
+ * @param {string} name
+ */
 function cells(page, name) {
   const figures = page.figures(name);
   const details = page.details(name);
-  const measured = (figures?.tokens ?? 0) > 0;
-  if (!measured) return COLUMNS.slice(1).map(() => h("td", { class: "sx-soft" }, NONE));
-  const plain = name === "plain";
-  return [
+  const { report } = page.comparison;
+  if (!figures?.tokens || !report)
+    return COLUMNS.slice(1).map(() => h("td", { class: "sx-soft" }, NONE));
+  const [speed, perStep, time] = [
     cell("is-number", rate(figures.tokens_per_second)),
-    cell("is-number sx-soft", plain ? NONE : rate(details.plain_tokens_per_second)),
-    plain ? cell("is-number sx-soft", "1× baseline") : speedup(figures.speedup, details.spread),
     cell("is-number", ratio(figures.tokens_per_step)),
-    cell("", ...(plain ? [NONE] : depths(details.acceptance))),
     cell("", shares(figures.shares)),
-    cell("is-number", megabytes(page, name, details?.memory)),
-    plain ? cell("sx-soft", "the baseline") : asPlain(page, name, details),
+  ];
+  const memory = cell("is-number", megabytes(page, name, details?.memory));
+  if (!details)
+    return [
+      speed,
+      cell("is-number sx-soft", NONE),
+      cell("is-number sx-soft", "1× baseline"),
+      perStep,
+      cell("", NONE),
+      time,
+      memory,
+      cell("sx-soft", "the baseline"),
+    ];
+  return [
+    speed,
+    cell("is-number sx-soft", rate(details.plain_tokens_per_second)),
+    speedup(figures.speedup, details.spread),
+    perStep,
+    cell("", ...depths(details.acceptance)),
+    time,
+    memory,
+    asPlain(page, name, details.identical_prompts, report.prompts),
   ];
 }
 
+/** @type {(kind: string, ...inside: Child[]) => HTMLElement} */
 const cell = (kind, ...inside) => h("td", { class: kind || null }, ...inside);
 
-/** Faster and slower are told by sign and word, too. */
+/**
+ * Faster and slower are told by sign and word, too.
+ * @param {number | null} value
+ * @param {number | null} spread
+ */
 function speedup(value, spread) {
+  if (value === null) return cell("is-number sx-soft", NONE);
   const unsure = spread === null || Math.abs(value - 1) < spread;
   const kind = unsure ? "even" : value > 1 ? "fast" : "slow";
   const words = {
@@ -160,8 +210,11 @@ function speedup(value, spread) {
   );
 }
 
+/** @param {DepthFigures[]} acceptance */
 function depths(acceptance) {
-  const shown = acceptance.filter(({ rate: value }) => value !== null).slice(0, DEPTHS);
+  const shown = acceptance
+    .flatMap((one) => (one.rate === null ? [] : [{ ...one, rate: one.rate }]))
+    .slice(0, DEPTHS);
   if (!shown.length) return [h("span", { class: "sx-soft" }, "no drafts")];
   return [
     h(
@@ -181,6 +234,7 @@ function depths(acceptance) {
   ];
 }
 
+/** @param {Shares | null} found */
 function shares(found) {
   if (!found) return h("span", { class: "sx-soft" }, NONE);
   const parts = {
@@ -203,6 +257,11 @@ function shares(found) {
   );
 }
 
+/**
+ * @param {ComparePage} page
+ * @param {string} name
+ * @param {ExtraMemory | null | undefined} memory
+ */
 function megabytes(page, name, memory) {
   const nothing = page.setup.methods.find((method) => method.name === name)?.memory;
   if (!memory?.share)
@@ -216,12 +275,18 @@ function megabytes(page, name, memory) {
   );
 }
 
+/** @param {number} share */
 const precise = (share) => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
 
-function asPlain(page, name, details) {
-  const { prompts } = page.comparison.report;
-  const text = `${details.identical_prompts} of ${prompts}`;
-  const same = details.identical_prompts === prompts;
+/**
+ * @param {ComparePage} page
+ * @param {string} name
+ * @param {number} identical
+ * @param {number} prompts
+ */
+function asPlain(page, name, identical, prompts) {
+  const text = `${identical} of ${prompts}`;
+  const same = identical === prompts;
   const title = `${name}: ${same ? "every text was plain's" : "some texts differ"}; show what this run found, prompt by prompt`;
   return h(
     "td",
@@ -230,11 +295,14 @@ function asPlain(page, name, details) {
   );
 }
 
-/** The literature's "under 1 %" is not true of heads with a projection of their own. */
+/**
+ * The literature's "under 1 %" is not true of heads with a projection of their own.
+ * @param {ComparePage} page
+ */
 function weights(page) {
-  const name = ["medusa", "hydra"].find((method) => page.details(method)?.memory);
-  if (!name) return "";
-  const { memory } = page.details(name);
+  const name = ["medusa", "hydra"].find((method) => page.details(method)?.memory) ?? "";
+  const memory = page.details(name)?.memory;
+  if (!memory) return "";
   const against =
     memory.share > 0.01
       ? "more than the “under 1 %” that is often said of Medusa heads: that leaves out their own projection to the vocabulary"

@@ -5,6 +5,21 @@ import { h, replace } from "../step_explorer/dom.js";
 import { ratio } from "../step_explorer/numbers.js";
 import { badge, code } from "./methods.js";
 
+/**
+ * @import { ComparePage } from "./main.js"
+ * @import { Comparison } from "./model.js"
+ */
+
+/**
+ * @typedef {object} Winner
+ * @property {number} number
+ * @property {string} id
+ * @property {string} category
+ * @property {string} method
+ * @property {number} speedup
+ */
+
+/** @param {ComparePage} page */
 export function winsView(page) {
   const { element, note } = card("wins", "Where each method wins", "");
   const body = h("div", {
@@ -39,8 +54,13 @@ export function winsView(page) {
   return { element, update };
 }
 
-/** Per prompt the fastest method: plain, unless another was faster than its own plain lane. */
+/**
+ * Per prompt the fastest method: plain, unless another was faster than its own plain lane.
+ * @param {Pick<Comparison, "races">} comparison
+ * @returns {Winner[]}
+ */
 export function winners(comparison) {
+  /** @type {Map<number, Winner>} */
   const best = new Map();
   for (const race of comparison.races) {
     const last = best.get(race.number) ?? {
@@ -50,15 +70,16 @@ export function winners(comparison) {
       method: "plain",
       speedup: 1,
     };
-    best.set(
-      race.number,
-      race.speedup > last.speedup ? { ...last, method: race.method, speedup: race.speedup } : last,
-    );
+    const { method, speedup } = race;
+    const faster = speedup !== null && speedup > last.speedup;
+    best.set(race.number, faster ? { ...last, method, speedup } : last);
   }
   return [...best.values()];
 }
 
+/** @param {Winner[]} found */
 function tally(found) {
+  /** @type {Map<string, number>} */
   const counts = new Map();
   for (const { method } of found) counts.set(method, (counts.get(method) ?? 0) + 1);
   return [...counts]
@@ -66,6 +87,7 @@ function tally(found) {
     .map(([method, n]) => h("span", {}, badge(method), `${method} ${n}`));
 }
 
+/** @param {Winner[]} found */
 function byCategory(found) {
   return [...grouped(found)].map(([category, some]) =>
     h(
@@ -77,13 +99,16 @@ function byCategory(found) {
   );
 }
 
+/** @param {Winner[]} found */
 function grouped(found) {
+  /** @type {Map<string, Winner[]>} */
   const groups = new Map();
   for (const winner of found)
     groups.set(winner.category, [...(groups.get(winner.category) ?? []), winner]);
   return groups;
 }
 
+/** @param {Winner} winner */
 function cell({ id, method, speedup }) {
   const told =
     method === "plain"

@@ -1,36 +1,66 @@
 // Real attention weights: what a trace carries of them, and what a loaded model computes on request.
 // The counterpart of explorer/records/attention.py.
 
+/**
+ * @import { Explorer } from "./main.js"
+ * @import { Any } from "./store.js"
+ * @import { Trace } from "./trace.js"
+ * @import { View } from "./verdicts.js"
+ * @import { AttentionHead, AttentionQuestion } from "../../types/records.js"
+ * @import { AttentionAnswer, Weights } from "../../types/page.js"
+ */
+
 const ONE = 65_535; // the 16-bit number that stands for a weight of 1
 const REST = 250; // milliseconds on one step before the model is asked
+/** @type {WeakMap<AttentionHead, Weights>} */
 const decoded = new WeakMap();
 
-/** Per row of the step its weights: the prefix's untold rest, the told slots, the row's own line. */
+/**
+ * Per row of the step its weights: the prefix's untold rest, the told slots, the row's own line.
+ * @param {AttentionHead} head
+ * @param {number[]} depths
+ * @returns {Weights}
+ */
 export function weightsOf(head, depths) {
-  if (!decoded.has(head)) decoded.set(head, decode(head, depths));
-  return decoded.get(head);
+  const weights = decoded.get(head) ?? decode(head, depths);
+  decoded.set(head, weights);
+  return weights;
 }
 
+/**
+ * @param {AttentionHead} head
+ * @param {number[]} depths
+ */
 function decode({ weights, slots }, depths) {
   const bytes = Uint8Array.from(atob(weights), (letter) => letter.charCodeAt(0));
   const numbers = new DataView(bytes.buffer);
   let at = 0;
-  const next = () => numbers.getUint16(2 * at++, true) / ONE;
+  const next = () => {
+    at += 2;
+    return numbers.getUint16(at - 2, true) / ONE;
+  };
   return depths.map((depth) => Float64Array.from({ length: 2 + slots.length + depth }, next));
 }
 
 /** Which head is on view, and what to say where none is. `ask(question)` asks the server: a promise
  *  of { heads } or { problem, able }; null where there is none. */
 export class Attention {
+  /** @type {string | null} */
   told = null; // why no weights are on view, in a sentence
   retry = false; // whether asking again may help
   #app;
   #ask;
   #unable = new WeakSet(); // traces that the model at hand did not make
-  #timer = null;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer;
   #asking = false;
+  /** @type {{ trace: Trace, head: AttentionHead } | null} */
   #last = null;
 
+  /**
+   * @param {Explorer} app
+   * @param {((question: AttentionQuestion) => Promise<AttentionAnswer>) | null} ask
+   */
   constructor(app, ask) {
     this.#app = app;
     this.#ask = ask;
@@ -49,7 +79,7 @@ export class Attention {
   get shown() {
     const { layer, head } = this.#app.state;
     const here = this.carried;
-    const fits = (one) =>
+    const fits = (/** @type {AttentionHead} */ one) =>
       (layer === null || one.layer === layer) && (head === null || one.head === head);
     return here.find(fits) ?? (this.able ? null : here[0]) ?? null;
   }
@@ -57,9 +87,8 @@ export class Attention {
   /** What to draw while the model computes: the step's head before. */
   get backdrop() {
     const { trace, state } = this.#app;
-    return this.#last?.trace === trace && this.#last.head.step === state.step
-      ? this.#last.head
-      : null;
+    const { trace: before, head } = this.#last ?? { trace: null, head: null };
+    return before === trace && head?.step === state.step ? head : null;
   }
 
   /** The heads of the step on view that are at hand. */
@@ -68,7 +97,7 @@ export class Attention {
     return trace.attention.filter((head) => head.step === state.step);
   }
 
-  /** The layers and heads to choose from: [[layers], [heads of the layer on view]]. */
+  /** @returns {[layers: number[], heads: number[]]} to choose from; the heads are of the layer on view */
   get choices() {
     const { trace, state } = this.#app;
     const here = this.carried;
@@ -87,12 +116,14 @@ export class Attention {
     ];
   }
 
+  /** @param {number} layer */
   chooseLayer(layer) {
     const { shown } = this;
     const head = this.able ? (this.#app.state.head ?? shown?.head ?? null) : null;
     this.#app.store.set({ layer, head });
   }
 
+  /** @param {number} head */
   chooseHead(head) {
     this.#app.store.set({ layer: this.shown?.layer ?? this.#app.state.layer, head });
   }
@@ -126,15 +157,15 @@ export class Attention {
     this.#say(
       layer === null
         ? "Computing attention weights …"
-        : `Computing layer ${layer + 1}, head ${head + 1} …`,
+        : `Computing layer ${layer + 1}, head ${(head ?? 0) + 1} …`,
     );
     this.#timer = setTimeout(() => this.#put(), REST);
   }
 
   /** One question at a time; when it is answered, the step on view is considered again. */
   async #put() {
-    if (this.#asking) return;
     const { trace, view, state } = this.#app;
+    if (this.#asking || !this.#ask || !view) return;
     const question = questionOf(view, state);
     if (question === null) {
       this.#fail(
@@ -150,6 +181,11 @@ export class Attention {
     this.#take(trace, question, answer);
   }
 
+  /**
+   * @param {Trace} trace
+   * @param {AttentionQuestion} question
+   * @param {AttentionAnswer} answer
+   */
   #take(trace, question, answer) {
     (answer.heads ?? []).forEach((head) => trace.addAttention(head));
     if (answer.able === false) this.#unable.add(trace);
@@ -170,22 +206,35 @@ export class Attention {
     this.#app.store.touch("attention");
   }
 
+  /**
+   * @param {string} problem
+   * @param {boolean} retry
+   */
   #fail(problem, retry = false) {
     this.#say(problem, retry);
     this.#app.store.touch("attention");
   }
 
+  /**
+   * @param {string | null} told
+   * @param {boolean} retry
+   */
   #say(told, retry = false) {
     [this.told, this.retry] = [told, retry];
   }
 }
 
-/** All that the model needs; null where the trace lacks tokens. */
+/**
+ * All that the model needs; null where the trace lacks tokens.
+ * @param {View} view
+ * @param {Explorer["state"]} state
+ * @returns {AttentionQuestion | null}
+ */
 function questionOf(view, { layer, head }) {
   const { trace, step, index, shape } = view;
   const prefix = trace.prefixIds(step);
   if (prefix.length !== step.context_length) return null;
-  const { model, backend } = trace.header;
+  const { model, backend } = trace.header ?? { model: "", backend: "" };
   return {
     model,
     backend,
@@ -198,4 +247,5 @@ function questionOf(view, { layer, head }) {
   };
 }
 
+/** @param {number} length */
 const range = (length) => Array.from({ length }, (_, i) => i);

@@ -5,8 +5,11 @@ import { KEYS } from "./keys.js";
 import { SPEEDS } from "./playback.js";
 import { saveHtml, saveTrace } from "./save.js";
 
+/** @import { Explorer } from "./main.js" */
+
 const PACKED = import.meta.url.startsWith("data:"); // inside such a file already
 
+/** @param {Explorer} app */
 export function barView(app) {
   const caption = h("p", { class: "sx-caption" });
   const gallery = h("span", { class: "sx-gallery" });
@@ -16,7 +19,7 @@ export function barView(app) {
     hidden: true,
     "aria-label": "Trace file",
     onchange: async () => {
-      const [file] = input.files;
+      const [file] = input.files ?? [];
       input.value = "";
       if (file) await app.openFile(file);
     },
@@ -55,6 +58,10 @@ export function barView(app) {
   return element;
 }
 
+/**
+ * @param {Explorer} app
+ * @param {HTMLElement} caption
+ */
 function draw(app, caption) {
   const { problem, source } = app.state;
   caption.classList.toggle("is-problem", problem !== null);
@@ -63,15 +70,20 @@ function draw(app, caption) {
   caption.title = caption.textContent;
 }
 
+/** @param {Explorer} app */
 function galleryList(app) {
   if (app.gallery.length === 0) return null;
-  const options = [["", "recorded runs …"], ...app.gallery.map((one) => [one.name, one.name])];
+  /** @type {[string, string][]} */
+  const options = [["", "recorded runs …"], ...app.gallery.map(({ name }) => choice(name))];
   const list = select("Open a recorded run", options, "", (name) => {
     list.value = "";
     if (name) app.openRecorded(name);
   });
   return list;
 }
+
+/** @type {(name: string) => [value: string, text: string]} */
+const choice = (name) => [name, name];
 
 function help() {
   const rows = KEYS.map(([key, does]) =>
@@ -85,7 +97,10 @@ function help() {
   );
 }
 
-/** The buttons above the timeline. */
+/**
+ * The buttons above the timeline.
+ * @param {Explorer} app
+ */
 export function controls(app) {
   const play = button("▶", "Play (space)", () => app.playback.toggle(), { class: "sx-play" });
   const speed = select("Speed of playing", SPEEDS, app.state.speed, (value) =>
@@ -103,14 +118,14 @@ export function controls(app) {
     }
     if (any("speed")) speed.value = app.state.speed;
     if (!any("follow", "live", "trace")) return;
-    follow.setAttribute("aria-pressed", app.state.follow && app.state.live);
+    follow.setAttribute("aria-pressed", String(app.state.follow && app.state.live));
     follow.disabled = !app.state.live;
   });
   return [
     button("|◂", "First step (Home)", () => app.show(0)),
-    button("◂", "Previous step (←)", () => app.show(app.state.step - 1)),
+    button("◂", "Previous step (←)", () => app.show((app.state.step ?? 0) - 1)),
     play,
-    button("▸", "Next step (→)", () => app.show(app.state.step + 1)),
+    button("▸", "Next step (→)", () => app.show((app.state.step ?? 0) + 1)),
     button("▸|", "Last step (End)", () => app.show(Infinity)),
     speed,
     follow,

@@ -6,12 +6,21 @@ import { Picture } from "./picture.js";
 import { LAST_STAGE } from "./store.js";
 import { SIGNS } from "./verdicts.js";
 
+/**
+ * @import { Explorer } from "./main.js"
+ * @import { View } from "./verdicts.js"
+ */
+
+/** @typedef {ReturnType<typeof gridOf>} Grid */
+
 const [LEAST_SLOT, MOST_SLOT] = [3, 64];
 const LABELLED = 30;
 
+/** @param {Explorer} app */
 export function cacheView(app) {
   const lit = new Marked("is-line");
-  let slots = [];
+  /** @type {SVGElement[]} */
+  let slots = []; // per row its slot
   const picture = new Picture("cache", "KV cache", "", draw, { zooms: false });
 
   function draw() {
@@ -28,10 +37,10 @@ export function cacheView(app) {
     if (!view) return svg;
     svg.addEventListener("pointerover", ({ target }) => app.store.set({ hover: rowOf(target) }));
     svg.addEventListener("pointerleave", () => app.store.set({ hover: null }));
-    svg.addEventListener(
-      "click",
-      ({ target }) => rowOf(target) !== null && app.select(rowOf(target)),
-    );
+    svg.addEventListener("click", ({ target }) => {
+      const row = rowOf(target);
+      if (row !== null) app.select(row);
+    });
     const grid = gridOf(view, width, height, app.unit);
     svg.append(prefix(grid, grid.above, "written", view), prefix(grid, grid.below, "kept", view));
     if (!wrote(view)) return svg;
@@ -47,10 +56,10 @@ export function cacheView(app) {
     );
     if (app.state.stage > 2) {
       for (let row = 0; row < view.rows; row += 1)
-        slots.push(slot(app, svg, grid, row, row, grid.above));
+        slots.push(slot(app, view, svg, grid, row, row, grid.above));
     }
     kept.forEach((row, at) => {
-      const group = slot(app, svg, grid, row, at, grid.below);
+      const group = slot(app, view, svg, grid, row, at, grid.below);
       group.classList.add("sx-sliding");
       group.style.setProperty("--from", `${grid.x(row) - grid.x(at)}px`);
     });
@@ -72,6 +81,12 @@ export function cacheView(app) {
   return picture.element;
 }
 
+/**
+ * @param {View} view
+ * @param {number} width
+ * @param {number} height
+ * @param {number} unit
+ */
 function gridOf(view, width, height, unit) {
   const left = 156 * unit;
   const tall = Math.min(20 * unit, (height - 12) / 2.6);
@@ -83,10 +98,16 @@ function gridOf(view, width, height, unit) {
     unit,
     above: 3,
     below: height - tall - 3,
-    x: (at) => left + at * wide,
+    x: (/** @type {number} */ at) => left + at * wide,
   };
 }
 
+/**
+ * @param {Grid} grid
+ * @param {number} y
+ * @param {string} word
+ * @param {View} view
+ */
 function prefix(grid, y, word, view) {
   const text = `prefix ${count(view.step.context_length)}`;
   const [from, wide] = [58 * grid.unit, 94 * grid.unit];
@@ -99,8 +120,17 @@ function prefix(grid, y, word, view) {
   );
 }
 
-function slot(app, svg, grid, row, at, y) {
-  const { view, state } = app;
+/**
+ * @param {Explorer} app
+ * @param {View} view
+ * @param {SVGElement} svg
+ * @param {Grid} grid
+ * @param {number} row
+ * @param {number} at
+ * @param {number} y
+ */
+function slot(app, view, svg, grid, row, at, y) {
+  const { state } = app;
   const kind = state.stage > 3 || row === 0 ? view.step.verdicts[row] : "open";
   const group = s(
     "g",
@@ -129,9 +159,13 @@ function slot(app, svg, grid, row, at, y) {
   return group;
 }
 
-/** The last token of a text needs no pass. */
+/**
+ * The last token of a text needs no pass.
+ * @param {View} view
+ */
 const wrote = ({ step }) => step.base_top.length > 0;
 
+/** @param {View} view */
 function spoken(view) {
   const { rows, step } = view;
   const vanished = rows - step.emitted.length;

@@ -3,10 +3,20 @@
 import { h } from "./dom.js";
 import { saving } from "./export.js";
 
+/** @import { Child } from "./dom.js" */
+
+/**
+ * @param {string} name
+ * @param {string} title
+ * @param {string} hint
+ * @param {Child[]} tools
+ */
 export function card(name, title, hint, ...tools) {
   const note = h("p", { class: "sx-hint" }, hint);
-  const head = h("div", { class: "sx-card-head" }, h("h2", {}, title), note);
+  const heading = h("h2", {}, title);
+  const head = h("div", { class: "sx-card-head" }, heading, note);
   const element = h("section", { class: `sx-card sx-${name}`, "aria-label": title }, head);
-  head.append(h("div", { class: "sx-tools" }, ...tools, saving(element, name, title)));
-  return { element, note };
+  const toolbar = h("div", { class: "sx-tools" }, ...tools, saving(element, name, title));
+  head.append(toolbar);
+  return { element, title: heading, note, tools: toolbar };
 }

@@ -6,10 +6,20 @@ import { milliseconds, plural, ratio } from "./numbers.js";
 import { breakEven } from "./stats.js";
 import { stepMs } from "./trace.js";
 
+/**
+ * @import { Explorer } from "./main.js"
+ * @import { Trace } from "./trace.js"
+ * @import { View } from "./verdicts.js"
+ * @import { Step } from "../../types/records.js"
+ * @import { Child } from "./dom.js"
+ */
+
 const WORTH =
   "What nodes cost: the tokens that would be written in the time of their rows. What they promise: the sum of their chances, as the heads see them.";
+/** @type {(keyof Step["timings"])[]} */
 const PARTS = ["heads", "draft", "verify", "accept", "commit"];
 
+/** @param {Explorer} app */
 export function costView(app) {
   const { element } = card("cost", "What the step cost", "");
   const body = element.appendChild(h("div", { class: "sx-cost-body" }));
@@ -19,6 +29,11 @@ export function costView(app) {
   return element;
 }
 
+/**
+ * @param {Trace} trace
+ * @param {View} view
+ * @returns {Child[]}
+ */
 function costs(trace, { step }) {
   if (step.timings.verify === 0)
     return [
@@ -31,6 +46,7 @@ function costs(trace, { step }) {
     ];
   const [total, plain] = [stepMs(step), trace.plainMs];
   const longest = Math.max(total, plain ?? 0) || 1;
+  /** @type {[part: string, milliseconds: number][]} */
   const parts = PARTS.map((name) => [name, step.timings[name]]);
   const bars = [bar("this step", parts, total, longest)];
   if (plain) bars.push(bar("plain step", [["plain", plain]], plain, longest));
@@ -46,13 +62,17 @@ function costs(trace, { step }) {
   return [...bars, listed, plain && drafted ? pays(trace, step) : null, worth(step)];
 }
 
-/** Tokens per step that this tree needs here, as a line over what the run makes and this step. */
+/**
+ * Tokens per step that this tree needs here, as a line over what the run makes and this step.
+ * @param {Trace} trace
+ * @param {Step} step
+ */
 function pays(trace, step) {
-  const needed = breakEven(trace, step.tree);
+  const needed = breakEven(trace, step.tree) ?? 0;
   const made = trace.tokens.length / trace.steps.length;
   const gained = step.emitted.length;
   const most = Math.max(needed, made, gained, 2) * 1.08;
-  const at = (value) => `${(100 * value) / most}%`;
+  const at = (/** @type {number} */ value) => `${(100 * value) / most}%`;
   return h(
     "div",
     { class: "sx-pays" },
@@ -78,7 +98,10 @@ function pays(trace, step) {
   );
 }
 
-/** Where nodes had to be worth their rows: what they cost, and what the heads promised of them. */
+/**
+ * Where nodes had to be worth their rows: what they cost, and what the heads promised of them.
+ * @param {Step} step
+ */
 function worth({ price = null, joint_probs: [, ...chances] }) {
   if (price === null) return null;
   if (chances.length === 0) return h("p", { title: WORTH }, "No guess was worth a row.");
@@ -90,6 +113,12 @@ function worth({ price = null, joint_probs: [, ...chances] }) {
   );
 }
 
+/**
+ * @param {string} name
+ * @param {[part: string, milliseconds: number][]} parts
+ * @param {number | null} total
+ * @param {number} longest
+ */
 function bar(name, parts, total, longest) {
   const pieces = parts.map(([part, value]) =>
     h("i", {

@@ -9,8 +9,14 @@ const [LONGEST, LARGEST] = [16_000, 1.2e8]; // sides and pixels that every brows
 // XML has no way to write these characters.
 const UNWRITABLE = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;
 
-/** The list that saves a card as a picture, for its tools. */
+/**
+ * The list that saves a card as a picture, for its tools.
+ * @param {HTMLElement} card
+ * @param {string} name
+ * @param {string} title
+ */
 export function saving(card, name, title) {
+  /** @type {[string, string][]} */
   const options = [
     ["", "as …"],
     ["svg", "SVG"],
@@ -18,11 +24,17 @@ export function saving(card, name, title) {
   ];
   const list = select(`${title}: save the picture`, options, "", (format) => {
     list.value = "";
-    if (format) ({ svg: saveSvg, png: savePng })[format](card, name, title);
+    if (format === "svg") saveSvg(card, name, title);
+    else if (format === "png") savePng(card, name, title);
   });
   return list;
 }
 
+/**
+ * @param {HTMLElement} card
+ * @param {string} name
+ * @param {string} title
+ */
 function saveSvg(card, name, title) {
   download(
     `medusa-${name}.svg`,
@@ -30,6 +42,11 @@ function saveSvg(card, name, title) {
   );
 }
 
+/**
+ * @param {HTMLElement} card
+ * @param {string} name
+ * @param {string} title
+ */
 async function savePng(card, name, title) {
   const svg = drawing(card, title);
   const { width, height } = svg.viewBox.baseVal;
@@ -44,19 +61,24 @@ async function savePng(card, name, title) {
   const canvas = document.createElement("canvas");
   canvas.width = width * scale;
   canvas.height = height * scale;
-  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-  canvas.toBlob((blob) => download(`medusa-${name}.png`, blob), "image/png");
+  canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
+  canvas.toBlob((blob) => blob && download(`medusa-${name}.png`, blob), "image/png");
 }
 
+/** @param {SVGElement} svg */
 const textOf = (svg) => new XMLSerializer().serializeToString(svg).replace(UNWRITABLE, "\u{fffd}");
 
-/** The card as it is now. A copy is drawn, beside the page, so that nothing in it has to scroll. */
+/**
+ * The card as it is now. A copy is drawn, beside the page, so that nothing in it has to scroll.
+ * @param {HTMLElement} card
+ * @param {string} title
+ */
 function drawing(card, title) {
-  const copy = card.cloneNode(true);
+  const copy = /** @type {HTMLElement} */ (card.cloneNode(true));
   copy.classList.add("sx-copy");
   copy.style.width = `${card.offsetWidth}px`;
   copy.querySelectorAll(LEFT_OUT).forEach((tool) => tool.remove());
-  card.closest(".sx").append(copy);
+  card.closest(".sx")?.append(copy);
   try {
     return painted(copy, title);
   } finally {

@@ -1,8 +1,12 @@
 // Runs inside gr.HTML (js_on_load): mounts the explorer and hands it every value, in order.
+/** @import { AttentionQuestion } from "../../types/records.js" */
+
 // Of the app's own address only the path holds: a proxy may change scheme, host and port.
 const { pathname } = new URL(window.gradio_config?.root ?? "/", location.href);
 const root = `${location.origin}${pathname.replace(/\/$/, "")}/`;
+/** @type {string[]} */
 const waiting = [];
+/** @type {import("./main.js").Explorer | null} */
 let explorer = null;
 
 watch("value", () => {
@@ -13,12 +17,14 @@ watch("value", () => {
 });
 
 import(`${root}step_explorer/main.js`).then(async ({ mount }) => {
-  explorer = await mount(element, {
-    missed: async (run, first) => JSON.parse(await server.missed_events(run, first)).events,
-    attention: async (question) =>
+  const mounted = await mount(element, {
+    missed: async (/** @type {string} */ run, /** @type {number} */ first) =>
+      JSON.parse(await server.missed_events(run, first)).events,
+    attention: async (/** @type {AttentionQuestion} */ question) =>
       JSON.parse(await server.attention_weights(JSON.stringify(question))),
   });
-  element.explorer = explorer;
-  waiting.splice(0).forEach((message) => explorer.receive(message));
-  explorer.useGallery(new URL("traces/", root));
+  explorer = mounted;
+  element.explorer = mounted;
+  for (const message of waiting.splice(0)) mounted.receive(message);
+  mounted.useGallery(new URL("traces/", root));
 });

@@ -1,5 +1,7 @@
 // The keyboard: everything that the pointer can do. Keys act unless something is being typed.
 
+/** @import { Explorer } from "./main.js" */
+
 export const KEYS = [
   ["← →", "previous, next step (in presenter mode: stage)"],
   ["Home End", "first, last step"],
@@ -19,9 +21,15 @@ const TYPED_IN = "input, textarea, select, [contenteditable=''], [contenteditabl
 const HARMLESS = "body, button, a, summary"; // outside the explorer: what needs no arrows or letters
 const PRESSED = "button, a[href], summary, [role=button]"; // their own space key stays theirs
 
+/**
+ * @param {Explorer} app
+ * @param {"additive" | "weights"} form
+ */
 const switchMask = (app, form) => app.store.set({ form: app.state.form === form ? "mask" : form });
 
+/** @param {Explorer} app */
 export function listenToKeys(app) {
+  /** @type {Record<string, () => unknown>} */
   const actions = {
     ArrowLeft: () => app.move(-1),
     ArrowRight: () => app.move(1),
@@ -42,6 +50,7 @@ export function listenToKeys(app) {
   };
   document.addEventListener("keydown", (event) => {
     const { target } = event;
+    if (!(target instanceof Element)) return;
     const elsewhere = !target.matches(HARMLESS) && !app.element.contains(target);
     if (elsewhere || event.ctrlKey || event.metaKey || event.altKey || !app.view) return;
     if (target.matches(TYPED_IN)) return;

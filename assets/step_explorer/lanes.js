@@ -9,10 +9,17 @@ import { LAST_STAGE } from "./store.js";
 import { Assembler, readable } from "./text.js";
 import { nameOf } from "./trace.js";
 
+/**
+ * @import { Explorer } from "./main.js"
+ * @import { Trace } from "./trace.js"
+ * @import { EmittedToken } from "../../types/page.js"
+ */
+
 const DEEPEST_LOOK = 4;
 const LONGEST = 2000; // characters of one token that are shown
 const MOST_BEFORE = 4096; // tokens of the continued reply that are shown
 
+/** @param {Explorer} app */
 export function lanesView(app) {
   const [medusa, plain] = [new Lane("medusa"), new Lane("plain")];
   medusa.box.addEventListener("click", (event) => {
@@ -21,7 +28,7 @@ export function lanesView(app) {
   });
   medusa.box.addEventListener("pointerover", (event) => {
     const at = medusa.indexOf(event.target);
-    if (at !== null) event.target.title = origin(app.trace, at);
+    if (at !== null) medusa.elements[at].title = origin(app.trace, at);
   });
   app.store.subscribe((any) => {
     if (any("trace")) [medusa, plain].forEach((lane) => lane.clear());
@@ -73,14 +80,19 @@ export function lanesView(app) {
 }
 
 class Lane {
+  /** @type {HTMLElement[]} */
   elements = []; // per token the element that shows it
   lit = new Marked("is-line");
   #assembler = new Assembler();
+  /** @type {HTMLElement | null} */
   #open = null; // an element whose character is not complete yet
+  /** @type {HTMLElement | null} */
   #before = null; // the reply that this run continues
+  /** @type {[from: number, to: number]} */
   #now = [0, 0];
   #shown = Infinity;
 
+  /** @param {string} name */
   constructor(name) {
     this.head = h("div", { class: `sx-lane-head sx-${name}-head` });
     this.box = h("div", {
@@ -102,12 +114,16 @@ class Lane {
     replace(this.box);
   }
 
-  /** Show the reply that the run goes on from, once the run has begun. */
+  /**
+   * Show the reply that the run goes on from, once the run has begun.
+   * @param {Trace} trace
+   */
   precede(trace) {
-    const count = trace.header?.continued_tokens ?? 0;
-    if (this.#before || count === 0) return;
+    const { header } = trace;
+    const count = header?.continued_tokens ?? 0;
+    if (this.#before || !header || count === 0) return;
     const shown = Math.min(count, MOST_BEFORE);
-    const texts = trace.header.prompt_ids
+    const texts = header.prompt_ids
       .slice(-shown)
       .map((id) => this.#assembler.add(trace.piece(id)).text.slice(0, LONGEST));
     const title = `continued: ${plural(count, "token")} written before this run`;
@@ -116,6 +132,11 @@ class Lane {
     this.box.scrollTop = this.box.scrollHeight;
   }
 
+  /**
+   * @param {Trace} trace
+   * @param {number[]} ids
+   * @param {EmittedToken[] | null} origins
+   */
   grow(trace, ids, origins) {
     const atEnd = this.box.scrollHeight - this.box.scrollTop - this.box.clientHeight < 30;
     for (let i = this.elements.length; i < ids.length; i += 1) {
@@ -125,7 +146,11 @@ class Lane {
     if (atEnd) this.box.scrollTop = this.box.scrollHeight;
   }
 
-  /** Frame tokens from … to − 1, and dim those from `shown` on. */
+  /**
+   * Frame tokens from … to − 1, and dim those from `shown` on.
+   * @param {[from: number, to: number]} framed
+   * @param {number} shown
+   */
   mark([from, to], shown) {
     this.#toggle("is-now", ...this.#now, false);
     this.#toggle("is-now", from, to, true);
@@ -136,7 +161,10 @@ class Lane {
     this.#shown = shown;
   }
 
-  /** Keep a token in sight; the page itself never scrolls. */
+  /**
+   * Keep a token in sight; the page itself never scrolls.
+   * @param {number} index
+   */
   reveal(index) {
     const element = this.elements[Math.min(index, this.elements.length - 1)];
     if (!element) return;
@@ -147,11 +175,20 @@ class Lane {
     this.box.scrollTop = line * Math.ceil(Math.max(0, top + line - clientHeight) / line);
   }
 
+  /**
+   * The token that an element shows; null: none.
+   * @param {EventTarget | null} element
+   */
   indexOf(element) {
-    const at = this.elements.indexOf(element);
+    const at = this.elements.indexOf(/** @type {HTMLElement} */ (element));
     return at < 0 ? null : at;
   }
 
+  /**
+   * @param {Trace} trace
+   * @param {number} id
+   * @param {string} look
+   */
   #element(trace, id, look) {
     if (trace.header?.eos_ids.includes(id)) {
       return this.box.appendChild(h("span", { class: "sx-eos", title: "end of sequence" }, "end"));
@@ -165,6 +202,12 @@ class Lane {
     return element;
   }
 
+  /**
+   * @param {string} name
+   * @param {number} from
+   * @param {number} to
+   * @param {boolean} on
+   */
   #toggle(name, from, to, on) {
     for (let i = from; i < Math.min(to, this.elements.length); i += 1) {
       this.elements[i].classList.toggle(name, on);
@@ -172,6 +215,11 @@ class Lane {
   }
 }
 
+/**
+ * @param {Explorer} app
+ * @param {Lane} medusa
+ * @param {Lane} plain
+ */
 function mark(app, medusa, plain) {
   const { trace, state } = app;
   if (state.step === null) return;
@@ -190,17 +238,25 @@ function mark(app, medusa, plain) {
   });
 }
 
-/** The tokens of the accepted path that lie on the line of the node in focus. */
+/**
+ * The tokens of the accepted path that lie on the line of the node in focus.
+ * @param {Explorer} app
+ * @param {Lane} medusa
+ */
 function light(app, medusa) {
   if (!app.view || app.state.hover === null) return medusa.lit.set([]);
-  const { step } = app.view;
-  const begin = app.trace.tokensBy[app.state.step] - step.emitted.length;
+  const { step, index } = app.view;
+  const begin = app.trace.tokensBy[index] - step.emitted.length;
   const line = new Set(app.focusLine);
   return medusa.lit.set(
     step.accepted.flatMap((row, depth) => (line.has(row) && medusa.elements[begin + depth]) || []),
   );
 }
 
+/**
+ * @param {Trace} trace
+ * @param {number} at
+ */
 function origin(trace, at) {
   const { step, depth } = trace.tokens[at];
   const record = trace.steps[step];
@@ -209,6 +265,11 @@ function origin(trace, at) {
   return `step ${step + 1}, ${how}, probability ${prob}`;
 }
 
+/**
+ * @param {Explorer} app
+ * @param {Lane} medusa
+ * @param {Lane} plain
+ */
 function heads(app, medusa, plain) {
   const { trace } = app;
   const figures = raceFigures(trace);
@@ -224,6 +285,13 @@ function heads(app, medusa, plain) {
   );
 }
 
+/**
+ * @param {HTMLElement} element
+ * @param {string} name
+ * @param {number | null} perSecond
+ * @param {string} extra
+ * @param {number} tokens
+ */
 function head(element, name, perSecond, extra, tokens) {
   const speed = h("span", {}, h("b", {}, rate(perSecond)), " tokens/s");
   replace(

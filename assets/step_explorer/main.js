@@ -24,22 +24,43 @@ import { verdictView } from "./verdict.js";
 import { View } from "./verdicts.js";
 import { take } from "./wire.js";
 
+/**
+ * @import { AttentionQuestion } from "../../types/records.js"
+ * @import { AttentionAnswer, Example, Message, RecordedExample, WireEvent } from "../../types/page.js"
+ */
+
 const LARGE = 1.6; // how much larger a picture's type is in presenter mode
 const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+/**
+ * @typedef {object} Options
+ * @property {(run: string, first: number) => Promise<WireEvent[]>} [missed] a run's events from
+ *   number `first` on, where some got lost on the way
+ * @property {(question: AttentionQuestion) => Promise<AttentionAnswer>} [attention] weights that
+ *   the trace does not carry
+ */
 
 export class Explorer {
   store = new Store();
   trace = new Trace();
-  examples = []; // prompts that the page offers: { name, prompt, hint, file }
+  /** @type {Example[]} */
+  examples = []; // prompts that the page offers
+  /** @type {RecordedExample[]} */
   gallery = []; // those that were recorded
+  /** @type {View | null} */
   #view = null;
+  /** @type {string | null} */
   #recorded = null; // the name of the recorded run on view
+  /** @type {{ id: string | null, next: number }} */
   #run = { id: null, next: 0 };
+  /** @type {number | null} */
   #wantedStep = null;
   #queue = Promise.resolve();
 
-  /** `options.missed(run, first)`: a promise of events that got lost on the way;
-   *  `options.attention(question)`: one of attention weights that the trace does not carry. */
+  /**
+   * @param {Element} element
+   * @param {Options} options
+   */
   constructor(element, options = {}) {
     this.missed = options.missed ?? null;
     this.playback = new Playback(this);
@@ -97,7 +118,10 @@ export class Explorer {
     return trace.clock[state.step];
   }
 
-  /** Look at a step; the view then stays there. */
+  /**
+   * Look at a step; the view then stays there.
+   * @param {number} step
+   */
   show(step) {
     const { newest } = this.trace;
     if (newest === null) return;
@@ -111,9 +135,13 @@ export class Explorer {
     });
   }
 
-  /** One step on or back; in presenter mode, one stage. */
+  /**
+   * One step on or back; in presenter mode, one stage.
+   * @param {number} by
+   */
   move(by) {
-    const { presenter, stage, step } = this.state;
+    const { presenter, stage } = this.state;
+    const step = this.state.step ?? 0;
     if (!presenter) return this.show(step + by);
     const next = stage + by;
     if (next >= 0 && next <= LAST_STAGE) return this.store.set({ stage: next });
@@ -122,10 +150,12 @@ export class Explorer {
     return this.store.set({ stage: by > 0 ? 0 : LAST_STAGE });
   }
 
+  /** @param {number} row */
   select(row) {
     this.store.set({ row, follow: false });
   }
 
+  /** @param {number} by */
   selectBeside(by) {
     if (this.view) this.select(Math.max(0, Math.min(this.view.rows - 1, this.row + by)));
   }
@@ -137,6 +167,7 @@ export class Explorer {
     return this.store.set({ follow: true, step: this.trace.newest, row: null });
   }
 
+  /** @param {boolean} on */
   present(on) {
     if (!this.view) return;
     this.element.classList.toggle("is-presenter", on);
@@ -145,7 +176,12 @@ export class Explorer {
     if (on && this.state.playing) this.playback.stop();
   }
 
-  /** Look at a whole run. `play`: begin to play it, where motion is welcome. */
+  /**
+   * Look at a whole run. `play`: begin to play it, where motion is welcome.
+   * @param {Trace} trace
+   * @param {string} source
+   * @param {{ step?: number | null, recorded?: string | null, play?: boolean }} [more]
+   */
   open(trace, source, { step = null, recorded = null, play = false } = {}) {
     if (this.state.playing) this.playback.stop();
     this.trace = trace;
@@ -165,11 +201,18 @@ export class Explorer {
     if (play && !calm()) this.playback.start();
   }
 
-  /** Open a file that the reader chose. */
+  /**
+   * Open a file that the reader chose.
+   * @param {File} file
+   */
   async openFile(file) {
     await this.attempt(openTrace(file).then((trace) => this.open(trace, file.name)));
   }
 
+  /**
+   * @param {string} name
+   * @param {{ step?: number | null, play?: boolean }} [more]
+   */
   async openRecorded(name, more = {}) {
     const entry = this.gallery.find((one) => one.name === name);
     if (!entry)
@@ -187,31 +230,40 @@ export class Explorer {
     );
   }
 
-  /** Read the list of recorded runs, and show what the address asks for, or the first one. */
+  /**
+   * Read the list of recorded runs, and show what the address asks for, or the first one.
+   * @param {URL} url
+   */
   async useGallery(url) {
     const answer = await fetch(new URL("index.json", url));
     this.examples = await answer.json();
-    this.gallery = this.examples.filter(({ file }) => file).map((one) => ({ ...one, base: url }));
+    this.gallery = this.examples.flatMap((one) =>
+      one.file ? [{ ...one, file: one.file, base: url }] : [],
+    );
     this.store.touch("gallery");
     const wanted = wantedFrom(location.hash);
     this.#wantedStep = wanted.trace ? null : wanted.step;
     if (this.trace.header) return;
     const name = wanted.trace ?? wanted.example;
-    const known = this.gallery.some((entry) => entry.name === name);
+    const known = this.gallery.find((entry) => entry.name === name) ?? this.gallery[0];
     if (wanted.trace) await this.openRecorded(wanted.trace, { step: wanted.step });
-    else if (this.gallery.length)
-      await this.openRecorded(known ? name : this.gallery[0].name, { play: true });
+    else if (known) await this.openRecorded(known.name, { play: true });
   }
 
-  /** A message of the server: { run, first, events, live }; messages are taken in order. */
+  /**
+   * Take in a message of the server; messages are taken in order.
+   * @param {Message | string} message
+   */
   receive(message) {
     this.#queue = this.#queue.then(() => this.attempt(this.#receive(message)));
     return this.#queue;
   }
 
+  /** @param {Message | string} message */
   async #receive(message) {
-    const { run, first, events, live } =
-      typeof message === "string" ? JSON.parse(message) : message;
+    /** @type {Message} */
+    const parsed = typeof message === "string" ? JSON.parse(message) : message;
+    const { run, first, events, live } = parsed;
     if (run !== this.#run.id) this.#begin(run);
     if (first > this.#run.next && this.missed) {
       const between = await this.missed(run, this.#run.next);
@@ -232,7 +284,10 @@ export class Explorer {
     });
   }
 
-  /** Wait for something that may fail; a failure is one sentence in the bar. */
+  /**
+   * Wait for something that may fail; a failure is one sentence in the bar.
+   * @param {Promise<unknown>} promise
+   */
   async attempt(promise) {
     try {
       await promise;
@@ -240,11 +295,12 @@ export class Explorer {
       const told =
         error instanceof OpenError
           ? error.message
-          : `That did not work (${error.message}): try again.`;
+          : `That did not work (${error instanceof Error ? error.message : error}): try again.`;
       this.store.set({ problem: told });
     }
   }
 
+  /** @param {string} run */
   #begin(run) {
     if (this.state.playing) this.playback.stop();
     this.trace = new Trace();
@@ -262,11 +318,16 @@ export class Explorer {
     this.store.touch("trace");
   }
 
+  /**
+   * @param {WireEvent[]} events
+   * @param {number} first
+   */
   #take(events, first) {
     events.slice(Math.max(0, this.#run.next - first)).forEach((event) => take(this.trace, event));
     this.#run.next = Math.max(this.#run.next, first + events.length);
   }
 
+  /** @param {boolean} live */
   #grown(live) {
     const { newest } = this.trace;
     if (this.trace.header) this.store.set({ source: `This run · ${describe(this.trace)}` });
@@ -284,12 +345,13 @@ export class Explorer {
     this.element.addEventListener("dragover", (event) => event.preventDefault());
     this.element.addEventListener("drop", (event) => {
       event.preventDefault();
-      const [file] = event.dataTransfer.files;
+      const [file] = event.dataTransfer?.files ?? [];
       if (file) this.openFile(file);
     });
   }
 }
 
+/** @param {Trace} trace */
 function describe({ header }) {
   if (!header) return "";
   const { model, backend, device, settings } = header;
@@ -307,6 +369,7 @@ function describe({ header }) {
   ].join(" · ");
 }
 
+/** @param {Explorer} app */
 function layout(app) {
   return [
     barView(app),
@@ -319,13 +382,21 @@ function layout(app) {
   ];
 }
 
-/** Load the style sheets, then build the explorer inside an element. */
+/**
+ * Load the style sheets, then build the explorer inside an element.
+ * @param {Element} element
+ * @param {Options} options
+ */
 export async function mount(element, options = {}) {
   await loadStyles();
   return new Explorer(element, options);
 }
 
-/** A page of its own, with one trace: what an exported HTML file does. */
+/**
+ * A page of its own, with one trace: what an exported HTML file does.
+ * @param {Element} element
+ * @param {string} json
+ */
 export function standalone(element, json) {
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const follow = () => document.body.classList.toggle("dark", dark.matches);

@@ -10,8 +10,30 @@ import { count } from "./numbers.js";
 import { Picture } from "./picture.js";
 import { SIGNS } from "./verdicts.js";
 
+/**
+ * @import { Explorer } from "./main.js"
+ * @import { Column, Grid, Place } from "./mask_grid.js"
+ * @import { View } from "./verdicts.js"
+ * @import { AttentionHead } from "../../types/records.js"
+ */
+
+/**
+ * @typedef {object} Parts
+ * @property {View} view
+ * @property {Grid} grid
+ * @property {AttentionHead | null} head
+ * @property {SVGElement[]} bands
+ * @property {SVGElement} mark
+ * @property {SVGElement} label
+ * @property {SVGElement} names
+ * @property {SVGElement[]} rows
+ */
+
+/** @param {Explorer} app */
 export function maskView(app) {
+  /** @type {Parts | null} */
   let parts = null; // of the picture on view
+  /** @type {Place | null} */
   let pointed = null; // the place under the pointer
   let scrolled = 0; // pixels to the right
   const prefix = button("prefix", "Expand the prefix: its tokens one by one (x)", () =>
@@ -58,9 +80,11 @@ export function maskView(app) {
         placeAt(grid, view, (event.clientX - box.left) * scale, (event.clientY - box.top) * scale),
       );
     });
-    svg.addEventListener("click", () => app.state.hover !== null && app.select(app.state.hover));
+    svg.addEventListener("click", () => {
+      if (app.state.hover !== null) app.select(app.state.hover);
+    });
     svg.addEventListener("pointerleave", () => point(null));
-    parts = { grid, head: shown, bands: [band, strip], mark, label, names, rows };
+    parts = { view, grid, head: shown, bands: [band, strip], mark, label, names, rows };
     focus();
     keepNames();
     return svg;
@@ -73,6 +97,7 @@ export function maskView(app) {
     parts.names.classList.toggle("is-over", scrolled > 0);
   }
 
+  /** @param {Place | null} place */
   function point(place) {
     pointed = place;
     app.store.set({ hover: place?.row ?? null });
@@ -81,34 +106,28 @@ export function maskView(app) {
 
   function focus() {
     if (!parts) return;
-    const { view, focusRow: row } = app;
-    const { grid } = parts;
-    parts.bands.forEach((band) => band.setAttribute("y", grid.y(row)));
+    const { focusRow: row } = app;
+    const { view, grid } = parts;
+    for (const band of parts.bands) band.setAttribute("y", String(grid.y(row)));
     const line = new Set(app.focusLine);
-    parts.rows.forEach((text, i) => text.classList.toggle("is-line", line.has(i)));
+    parts.rows.forEach((text, i) => void text.classList.toggle("is-line", line.has(i)));
     if (!grid.labelled) {
-      parts.label.textContent = `${signOf(app, row)} ${view.label(row, LABEL)}`;
-      parts.label.setAttribute("y", Math.max(12, grid.y(row) + grid.cell / 2 + 4));
+      parts.label.textContent = `${signOf(app, view, row)} ${view.label(row, LABEL)}`;
+      parts.label.setAttribute("y", String(Math.max(12, grid.y(row) + grid.cell / 2 + 4)));
     }
-    markPlace(row);
-    tell(row);
-  }
-
-  function markPlace(row) {
-    const { grid, mark, head } = parts;
-    const here = head && pointed?.row === row && (pointed.column ?? pointed.seen) !== undefined;
-    mark.setAttribute("y", here ? grid.y(row) : -99);
-    if (here)
-      mark.setAttribute("x", pointed.column ? grid.prefixX(pointed.i) : grid.x(pointed.seen));
-  }
-
-  function tell(row) {
-    const { view, state } = app;
-    if (state.form === "weights" && !parts.head) return tellWhy(picture.note, app);
     const place = pointed?.row === row ? pointed : null;
-    const words = parts.head
-      ? weightInWords(parts.grid, view, parts.head, row, place)
-      : seenBy(view, row);
+    markPlace(parts, place);
+    tell(parts, row, place);
+  }
+
+  /**
+   * @param {Parts} shown
+   * @param {number} row
+   * @param {Place | null} place
+   */
+  function tell({ view, grid, head }, row, place) {
+    if (app.state.form === "weights" && !head) return tellWhy(picture.note, app);
+    const words = head ? weightInWords(grid, view, head, row, place) : seenBy(view, row);
     replace(picture.note, words);
     picture.note.title = words;
     return undefined;
@@ -118,10 +137,10 @@ export function maskView(app) {
     if (
       any("trace", "step", "stage", "presenter", "form", "layer", "head", "attention", "prefixOpen")
     ) {
-      prefix.setAttribute("aria-pressed", app.state.prefixOpen);
+      prefix.setAttribute("aria-pressed", String(app.state.prefixOpen));
       picture.element.classList.toggle("is-weights", app.state.form === "weights");
       picture.redraw();
-      if (any("prefixOpen")) app.store.afterwards(() => (picture.box.scrollLeft = 1e4));
+      if (any("prefixOpen")) app.store.afterwards(() => picture.box.scrollTo({ left: 1e4 }));
     } else if (any("row", "hover")) focus();
     picture.element.classList.toggle("is-hidden", app.state.stage < 2);
   });
@@ -134,7 +153,29 @@ export function maskView(app) {
   return picture.element;
 }
 
-/** Why there are no weights, and what to do: try again, or go to a step that carries some. */
+/**
+ * Frame the cell under the pointer, where it has a weight.
+ * @param {Parts} parts
+ * @param {Place | null} place
+ */
+function markPlace({ grid, mark, head }, place) {
+  const x = xOf(grid, place);
+  const here = head && place && x !== null;
+  mark.setAttribute("y", String(here ? grid.y(place.row) : -99));
+  if (here) mark.setAttribute("x", String(x));
+}
+
+/** @type {(grid: Grid, place: Place | null) => number | null} */
+const xOf = (grid, place) => {
+  if (place?.i !== undefined) return grid.prefixX(place.i);
+  return place?.seen === undefined ? null : grid.x(place.seen);
+};
+
+/**
+ * Why there are no weights, and what to do: try again, or go to a step that carries some.
+ * @param {HTMLElement} note
+ * @param {Explorer} app
+ */
 function tellWhy(note, app) {
   const { told, retry } = app.attention;
   const steps = [...new Set(app.trace.attention.map((head) => head.step))]
@@ -153,14 +194,23 @@ function tellWhy(note, app) {
   note.title = told ?? "";
 }
 
+/**
+ * @param {Grid} grid
+ * @param {View} view
+ */
 function ground(grid, view) {
   const size = view.rows * grid.cell;
   return s("rect", { class: "sx-grid", x: grid.x(0), y: grid.top, width: size, height: size });
 }
 
-/** What the columns are: the prefix, then the rows themselves. */
+/**
+ * What the columns are: the prefix, then the rows themselves.
+ * @param {Grid} grid
+ * @param {View} view
+ */
 function columnHeads(grid, view) {
   const group = s("g", {});
+  /** @type {(text: string, column: number, mark?: string) => void} */
   const name = (text, column, mark = "") => {
     const [x, y] = [column + grid.cell / 2 + 3.5 * grid.unit, grid.top - 5];
     group.append(
@@ -188,14 +238,30 @@ function columnHeads(grid, view) {
   return group;
 }
 
+/**
+ * @param {View} view
+ * @param {Column} column
+ * @param {Column[]} all
+ */
 function headOf(view, column, all) {
   if (column.kind !== "sum") return view.token(column.id, LABEL);
   return all.length === 1 ? `prefix ${count(column.tokens)}` : `+${count(column.tokens)}`;
 }
 
-/** The verdict's sign, once it is revealed. */
-const signOf = (app, row) => (app.state.stage > 3 ? SIGNS[app.view.step.verdicts[row]] : "·");
+/**
+ * The verdict's sign, once it is revealed.
+ * @param {Explorer} app
+ * @param {View} view
+ * @param {number} row
+ */
+const signOf = (app, view, row) => (app.state.stage > 3 ? SIGNS[view.step.verdicts[row]] : "·");
 
+/**
+ * @param {Explorer} app
+ * @param {Grid} grid
+ * @param {View} view
+ * @param {SVGElement} names
+ */
 function rowLabels(app, grid, view, names) {
   if (grid.named)
     names.append(
@@ -206,7 +272,7 @@ function rowLabels(app, grid, view, names) {
     const label = s(
       "text",
       { class: "sx-token sx-end", x: grid.left - 30 * grid.unit, y },
-      `${view.label(row, LABEL)} ${signOf(app, row)}`,
+      `${view.label(row, LABEL)} ${signOf(app, view, row)}`,
     );
     const position = view.step.context_length + view.shape.depths[row];
     names.append(

@@ -4,13 +4,26 @@ import { weightsOf } from "./attention.js";
 import { s } from "./dom.js";
 import { shortProbability } from "./numbers.js";
 
+/**
+ * @import { Explorer } from "./main.js"
+ * @import { Column, Grid } from "./mask_grid.js"
+ * @import { View } from "./verdicts.js"
+ * @import { AttentionHead } from "../../types/records.js"
+ * @import { Weights } from "../../types/page.js"
+ */
+
 const NUMBERED = 15; // cells this large have room for 0 and −∞
 const WEIGHED = 22; // and these for a weight
 const OUTLINED = 7; // and for an outline
 const FAINTEST = 0.07; // opacity of a weight just above 0
 const STRONG = 0.5; // from this opacity on, numbers are white
 
-/** The mask itself; in its additive form with numbers. */
+/**
+ * The mask itself; in its additive form with numbers.
+ * @param {Explorer} app
+ * @param {Grid} grid
+ * @param {View} view
+ */
 export function maskCells(app, grid, view) {
   const group = s("g", {});
   const { form, stage } = app.state;
@@ -19,10 +32,10 @@ export function maskCells(app, grid, view) {
     const kind = stage > 3 || row === 0 ? view.step.verdicts[row] : "open";
     const seen = new Set(view.line(row));
     const places = [
-      ...grid.columns.map((_, i) => [grid.prefixX(i), "prefix"]),
-      ...[...seen].map((column) => [grid.x(column), kind]),
+      ...grid.columns.map((_, i) => ({ x: grid.prefixX(i), name: "prefix" })),
+      ...[...seen].map((column) => ({ x: grid.x(column), name: kind })),
     ];
-    for (const [x, name] of places) {
+    for (const { x, name } of places) {
       group.append(cell(grid, x, row, `is-${name}`));
       if (numbered) group.append(number(grid, x, row, "0", "is-zero"));
     }
@@ -34,7 +47,12 @@ export function maskCells(app, grid, view) {
   return group;
 }
 
-/** A head's weights: sums and the first token as bars, single tokens as shades of one colour. */
+/**
+ * A head's weights: sums and the first token as bars, single tokens as shades of one colour.
+ * @param {Grid} grid
+ * @param {View} view
+ * @param {AttentionHead | null} head
+ */
 export function weightCells(grid, view, head) {
   const group = s("g", {});
   const all = head && weightsOf(head, view.shape.depths);
@@ -78,9 +96,14 @@ export function weightCells(grid, view, head) {
   return group;
 }
 
-/** The largest weight of a single token on view: the darkest shade. */
+/**
+ * The largest weight of a single token on view: the darkest shade.
+ * @param {Grid} grid
+ * @param {AttentionHead} head
+ * @param {Weights} all
+ */
 export function mostWeight(grid, head, all) {
-  const slots = grid.columns.filter(({ kind }) => kind === "token").map(({ slot }) => slot);
+  const slots = grid.columns.flatMap((one) => (one.kind === "token" ? [one.slot] : []));
   let most = 0;
   for (const weights of all) {
     const own = weights.subarray(1 + head.slots.length);
@@ -90,13 +113,17 @@ export function mostWeight(grid, head, all) {
   return most;
 }
 
-/** A row's weight on a column of the prefix. */
-export function weightOn(grid, head, weights, { kind, slot }) {
-  if (kind !== "sum") return weights[1 + slot];
+/**
+ * A row's weight on a column of the prefix.
+ * @param {Grid} grid
+ * @param {AttentionHead} head
+ * @param {Float64Array} weights
+ * @param {Column} pointed
+ */
+export function weightOn(grid, head, weights, pointed) {
+  if (pointed.kind !== "sum") return weights[1 + pointed.slot];
   // What is told one by one and has a column of its own is no part of the sum.
-  const apart = new Set(
-    grid.columns.filter((column) => column.kind !== "sum").map((column) => column.slot),
-  );
+  const apart = new Set(grid.columns.flatMap((one) => (one.kind === "sum" ? [] : [one.slot])));
   let sum = weights[0];
   head.slots.forEach((_, i) => {
     if (!apart.has(i)) sum += weights[1 + i];
@@ -104,24 +131,44 @@ export function weightOn(grid, head, weights, { kind, slot }) {
   return sum;
 }
 
+/**
+ * @param {Grid} grid
+ * @param {View} view
+ * @param {AttentionHead | null} head
+ * @param {Weights | null} all
+ * @param {number} row
+ */
 function rowOf(grid, view, head, all, row) {
   const weights = all?.[row];
   const before = grid.columns.map((column, i) => ({
     x: grid.prefixX(i),
     bar: column.kind !== "token",
-    value: weights ? weightOn(grid, head, weights, column) : null,
+    value: head && weights ? weightOn(grid, head, weights, column) : null,
   }));
   const own = view.line(row).map((column, i) => ({
     x: grid.x(column),
     bar: false,
-    value: weights ? weights[1 + head.slots.length + i] : null,
+    value: head && weights ? weights[1 + head.slots.length + i] : null,
   }));
   return [...before, ...own];
 }
 
+/**
+ * @param {Grid} grid
+ * @param {number} x
+ * @param {number} row
+ * @param {string} name
+ */
 const cell = (grid, x, row, name) =>
   s("rect", { class: `sx-cell ${name}`, x, y: grid.y(row), width: grid.size, height: grid.size });
 
+/**
+ * @param {Grid} grid
+ * @param {number} x
+ * @param {number} row
+ * @param {string} text
+ * @param {string} name
+ */
 const number = (grid, x, row, text, name) =>
   s(
     "text",

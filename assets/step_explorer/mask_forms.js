@@ -2,6 +2,12 @@
 
 import { button, h, replace, select } from "./dom.js";
 
+/**
+ * @import { Explorer } from "./main.js"
+ * @import { State } from "./store.js"
+ */
+
+/** @type {[form: State["form"], text: string, title: string][]} */
 const FORMS = [
   ["mask", "mask", "Mask: which rows a row may see"],
   [
@@ -16,6 +22,7 @@ const FORMS = [
   ],
 ];
 
+/** @param {Explorer} app */
 export function maskForms(app) {
   const buttons = FORMS.map(([form, text, title]) =>
     button(text, title, () => app.store.set({ form })),
@@ -32,7 +39,9 @@ export function maskForms(app) {
   );
   app.store.subscribe((any) => {
     if (!any("form", "trace", "step", "layer", "head", "attention")) return;
-    buttons.forEach((one, i) => one.setAttribute("aria-pressed", app.state.form === FORMS[i][0]));
+    buttons.forEach((one, i) =>
+      one.setAttribute("aria-pressed", String(app.state.form === FORMS[i][0])),
+    );
     const { shown, choices } = app.attention;
     element.classList.toggle("is-weights", app.state.form === "weights");
     fill(layers, "layer", choices[0], shown?.layer ?? app.state.layer);
@@ -41,18 +50,24 @@ export function maskForms(app) {
   return element;
 }
 
-/** Offer the numbers, counted from 1 on the page; only what has changed is touched. */
+/**
+ * Offer the numbers, counted from 1 on the page; only what has changed is touched.
+ * @param {HTMLSelectElement} list
+ * @param {string} noun
+ * @param {number[]} numbers
+ * @param {number | null} value
+ */
 function fill(list, noun, numbers, value) {
   const key = numbers.join();
   if (list.dataset.numbers !== key) {
     replace(
       list,
-      ...(numbers.length ? numbers : [""]).map((i) =>
-        h("option", { value: i }, i === "" ? `${noun} –` : `${noun} ${i + 1}`),
-      ),
+      ...numbers.map((i) => h("option", { value: i }, `${noun} ${i + 1}`)),
+      numbers.length ? null : h("option", { value: "" }, `${noun} –`),
     );
     list.dataset.numbers = key;
   }
   list.disabled = numbers.length === 0;
-  list.value = numbers.includes(value) ? value : (numbers[0] ?? "");
+  const shown = numbers.find((one) => one === value) ?? numbers[0];
+  list.value = String(shown ?? "");
 }

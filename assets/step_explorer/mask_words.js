@@ -4,11 +4,22 @@ import { weightsOf } from "./attention.js";
 import { mostWeight, weightOn } from "./mask_cells.js";
 import { count, percent, plural, probability } from "./numbers.js";
 
+/**
+ * @import { Column, Grid, Place } from "./mask_grid.js"
+ * @import { View } from "./verdicts.js"
+ * @import { AttentionHead } from "../../types/records.js"
+ */
+
 const SINK = 1 / 6; // a first token that takes more than this is called a sink
 
+/** @param {string} text */
 const quoted = (text) => `‘${text}’`;
 
-/** What a row may see. */
+/**
+ * What a row may see.
+ * @param {View} view
+ * @param {number} row
+ */
 export function seenBy(view, row) {
   const position = view.step.context_length + view.shape.depths[row];
   const above = view
@@ -19,7 +30,14 @@ export function seenBy(view, row) {
   return `${view.label(row, 14)} at position ${count(position)} sees ${seen}`;
 }
 
-/** The weight of a cell, or, where no cell is pointed at, what the first token takes of the row. */
+/**
+ * The weight of a cell, or, where no cell is pointed at, what the first token takes of the row.
+ * @param {Grid} grid
+ * @param {View} view
+ * @param {AttentionHead} head
+ * @param {number} row
+ * @param {Place | null} place
+ */
 export function weightInWords(grid, view, head, row, place) {
   const weights = weightsOf(head, view.shape.depths)[row];
   const who = quoted(view.label(row, 14));
@@ -32,6 +50,13 @@ export function weightInWords(grid, view, head, row, place) {
   return `${who} gives ${value} of its attention to ${place.seen === row ? "itself" : other}.`;
 }
 
+/**
+ * @param {Grid} grid
+ * @param {View} view
+ * @param {AttentionHead} head
+ * @param {Float64Array} weights
+ * @param {Column} column
+ */
 function shareOn(grid, view, head, weights, column) {
   const value = inWords(weightOn(grid, head, weights, column));
   if (column.kind === "sum")
@@ -40,6 +65,13 @@ function shareOn(grid, view, head, weights, column) {
   return `${value} of its attention to ${which}${quoted(view.token(column.id, 14))} at position ${count(column.at)}`;
 }
 
+/**
+ * @param {Grid} grid
+ * @param {View} view
+ * @param {AttentionHead} head
+ * @param {Float64Array} weights
+ * @param {string} who
+ */
 function sinkSentence(grid, view, head, weights, who) {
   const share = weights[1];
   const sink = share > SINK ? " (an attention sink)" : "";
@@ -47,9 +79,14 @@ function sinkSentence(grid, view, head, weights, who) {
   return `${who} gives the first token ${percent(share)} of its attention${sink}: it and the prefix’s sum are bars, colours scale to the rest, up to ${most}.`;
 }
 
+/** @param {number} value */
 const inWords = (value) => (value === 0 ? "under 0.0001" : probability(value));
 
-/** The picture for those who do not see it. */
+/**
+ * The picture for those who do not see it.
+ * @param {View} view
+ * @param {AttentionHead | null} head
+ */
 export function spoken(view, head) {
   const rows = plural(view.rows, "row");
   const rule = `each row sees the prefix of ${view.step.context_length} tokens, its ancestors and itself`;

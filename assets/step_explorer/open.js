@@ -9,13 +9,21 @@ export const MAX_BYTES = 64 * 2 ** 20; // of JSON, after decompression
 /** Its message is for the reader. */
 export class OpenError extends Error {}
 
-/** The trace in a file (a File or Blob). Throws OpenError for anything but a valid trace. */
+/**
+ * The trace in a file (a File or Blob). Throws OpenError for anything but a valid trace.
+ * @param {Blob & { name?: string }} file
+ * @param {string} name
+ */
 export async function openTrace(file, name = file.name ?? "The trace") {
   if (file.size > MAX_BYTES) throw tooLarge(name);
   return traceOf(parsed(await inflated(file, name), name), name);
 }
 
-/** The trace in a record that was read already. */
+/**
+ * The trace in a record that was read already.
+ * @param {any} record
+ * @param {string} name
+ */
 export function traceOf(record, name) {
   const version = record?.format_version;
   if (!Number.isInteger(version)) {
@@ -37,9 +45,14 @@ export function traceOf(record, name) {
   return Trace.of(record);
 }
 
-/** Decompress at most MAX_BYTES: a bomb is refused while it inflates. */
+/**
+ * Decompress at most MAX_BYTES: a bomb is refused while it inflates.
+ * @param {Blob} file
+ * @param {string} name
+ */
 async function inflated(file, name) {
   const reader = file.stream().pipeThrough(new DecompressionStream("gzip")).getReader();
+  /** @type {Uint8Array<ArrayBuffer>[]} */
   const chunks = [];
   let bytes = 0;
   try {
@@ -60,6 +73,10 @@ async function inflated(file, name) {
   return new Blob(chunks).text();
 }
 
+/**
+ * @param {string} text
+ * @param {string} name
+ */
 function parsed(text, name) {
   try {
     return JSON.parse(text);
@@ -70,6 +87,7 @@ function parsed(text, name) {
   }
 }
 
+/** @param {string} name */
 const tooLarge = (name) =>
   new OpenError(
     `${name} is larger than ${MAX_BYTES / 2 ** 20} MB: record a shorter run or a smaller tree.`,

@@ -3,7 +3,16 @@
 
 import { s } from "./dom.js";
 
-const SIDES = ["Top", "Right", "Bottom", "Left"];
+/** @import { Attributes } from "./dom.js" */
+
+/**
+ * @typedef {{ x: number, y: number, width: number, height: number }} Box
+ * @typedef {{ origin: DOMRect, below: SVGElement, above: SVGElement }} Sheet
+ * @typedef {{ side: string, kind: string, wide: number, colour: string }} Side
+ * @typedef {ReturnType<typeof lineOf>} Line
+ */
+
+const SIDES = ["top", "right", "bottom", "left"];
 // What the pictures inside take from the style sheets.
 const KEPT = [
   "fill",
@@ -22,9 +31,14 @@ const KEPT = [
   "visibility",
   "display",
 ];
-let pen = null; // measures fonts; made for the first text
+/** @type {CanvasRenderingContext2D | undefined} */
+let pen; // measures fonts; made for the first text
 
-/** An SVG element that looks as `root` does, what has scrolled out of its boxes included. */
+/**
+ * An SVG element that looks as `root` does, what has scrolled out of its boxes included.
+ * @param {HTMLElement} root
+ * @param {string} title
+ */
 export function painted(root, title) {
   const origin = root.getBoundingClientRect();
   const wider = root.scrollWidth > root.clientWidth; // what sticks out has a margin, too
@@ -42,6 +56,10 @@ export function painted(root, title) {
   );
 }
 
+/**
+ * @param {Element} element
+ * @param {Sheet} sheet
+ */
 function paint(element, sheet) {
   const style = getComputedStyle(element);
   if (style.display === "none" || style.visibility === "hidden") return;
@@ -55,17 +73,21 @@ function paint(element, sheet) {
     sheet.above.append(...outline(style, box));
   }
   for (const child of element.childNodes) {
-    if (child.nodeType === Node.ELEMENT_NODE) paint(child, sheet);
-    else if (child.nodeType === Node.TEXT_NODE) {
+    if (child instanceof Element) paint(child, sheet);
+    else if (child instanceof Text) {
       for (const line of linesOf(child))
         sheet.below.append(...words(style, line.text, placed(line, sheet)));
     }
   }
 }
 
-/** A picture with its computed styles written into it. */
+/**
+ * A picture with its computed styles written into it.
+ * @param {Element} svg
+ * @param {Box} place
+ */
 function picture(svg, { x, y }) {
-  const copy = svg.cloneNode(true);
+  const copy = /** @type {Element} */ (svg.cloneNode(true));
   const [from, to] = [svg, copy].map((one) => one.querySelectorAll("*"));
   from.forEach((element, i) => {
     const style = getComputedStyle(element);
@@ -74,11 +96,16 @@ function picture(svg, { x, y }) {
     for (const name of ["tabindex", "role", "class"]) to[i].removeAttribute(name);
   });
   for (const name of ["tabindex", "role"]) copy.removeAttribute(name);
-  copy.setAttribute("x", x);
-  copy.setAttribute("y", y);
+  copy.setAttribute("x", String(x));
+  copy.setAttribute("y", String(y));
   return copy;
 }
 
+/**
+ * @param {{ left: number, top: number, width: number, height: number }} rect
+ * @param {{ origin: DOMRect }} sheet
+ * @returns {Box}
+ */
 const placed = ({ left, top, width, height }, { origin }) => ({
   x: left - origin.left,
   y: top - origin.top,
@@ -86,6 +113,10 @@ const placed = ({ left, top, width, height }, { origin }) => ({
   height,
 });
 
+/**
+ * @param {CSSStyleDeclaration} style
+ * @param {Box} box
+ */
 function ground({ backgroundColor, borderTopLeftRadius }, box) {
   const fill = paintOf("fill", backgroundColor);
   return fill["fill-opacity"] === 0
@@ -93,13 +124,17 @@ function ground({ backgroundColor, borderTopLeftRadius }, box) {
     : [s("rect", { ...box, rx: parseFloat(borderTopLeftRadius), ...fill })];
 }
 
-/** Borders: a frame where all sides are alike, else a line for each side that has one. */
+/**
+ * Borders: a frame where all sides are alike, else a line for each side that has one.
+ * @param {CSSStyleDeclaration} style
+ * @param {Box} box
+ */
 function edges(style, box) {
   const sides = SIDES.map((side) => ({
     side,
-    kind: style[`border${side}Style`],
-    wide: parseFloat(style[`border${side}Width`]),
-    colour: style[`border${side}Color`],
+    kind: style.getPropertyValue(`border-${side}-style`),
+    wide: parseFloat(style.getPropertyValue(`border-${side}-width`)),
+    colour: style.getPropertyValue(`border-${side}-color`),
   }));
   const shown = sides.filter(isDrawn);
   const [{ kind, wide, colour }] = sides;
@@ -116,16 +151,25 @@ function edges(style, box) {
   );
 }
 
+/** @param {Side} side */
 const isDrawn = ({ kind, wide, colour }) =>
   kind !== "none" && wide > 0 && paintOf("stroke", colour)["stroke-opacity"] !== 0;
 
+/**
+ * @param {Side} one
+ * @param {Box} box
+ */
 function sideOf({ side, wide }, { x, y, width, height }) {
   const half = wide / 2;
-  if (side === "Top" || side === "Bottom")
-    return `M${x} ${side === "Top" ? y + half : y + height - half}h${width}`;
-  return `M${side === "Left" ? x + half : x + width - half} ${y}v${height}`;
+  if (side === "top" || side === "bottom")
+    return `M${x} ${side === "top" ? y + half : y + height - half}h${width}`;
+  return `M${side === "left" ? x + half : x + width - half} ${y}v${height}`;
 }
 
+/**
+ * @param {CSSStyleDeclaration} style
+ * @param {Box} box
+ */
 function outline({ outlineStyle, outlineWidth, outlineColor, borderTopLeftRadius }, box) {
   const wide = parseFloat(outlineWidth);
   if (outlineStyle === "none" || !wide || paintOf("stroke", outlineColor)["stroke-opacity"] === 0)
@@ -135,9 +179,21 @@ function outline({ outlineStyle, outlineWidth, outlineColor, borderTopLeftRadius
   ];
 }
 
+/**
+ * @param {Box} box
+ * @param {string} kind
+ * @param {number} wide
+ * @param {string} colour
+ * @param {number} rx
+ */
 const frame = (box, kind, wide, colour, rx) =>
   s("rect", { ...box, rx, ...stroke(kind, wide, colour) });
 
+/**
+ * @param {Box} box
+ * @param {number} by
+ * @returns {Box}
+ */
 const grown = ({ x, y, width, height }, by) => ({
   x: x - by,
   y: y - by,
@@ -145,8 +201,16 @@ const grown = ({ x, y, width, height }, by) => ({
   height: Math.max(0, height + 2 * by),
 });
 
+/**
+ * @param {string} kind
+ * @param {number} wide
+ * @param {string} colour
+ * @returns {Attributes}
+ */
 function stroke(kind, wide, colour) {
-  const dashes = { dotted: [wide, wide], dashed: [2 * wide, 2 * wide] }[kind];
+  /** @type {Record<string, number[]>} */
+  const patterns = { dotted: [wide, wide], dashed: [2 * wide, 2 * wide] };
+  const dashes = patterns[kind];
   return {
     fill: "none",
     "stroke-width": wide,
@@ -155,29 +219,47 @@ function stroke(kind, wide, colour) {
   };
 }
 
-/** The lines that a text is broken into, each with its box. */
+/**
+ * The lines that a text is broken into, each with its box.
+ * @param {Text} node
+ */
 function linesOf(node) {
   const range = document.createRange();
   range.selectNodeContents(node);
   const rects = range.getClientRects();
   if (rects.length === 0) return [];
   if (rects.length === 1 && !/[\n\t]/.test(node.data)) return [lineOf(node.data, rects[0])];
+  /** @type {Line[]} */
   const lines = [];
-  let [at, open] = [0, false];
+  /** @type {Line | null} */
+  let open = null; // goes on while characters stand on its height
+  let at = 0;
   for (const char of node.data) {
     range.setStart(node, at);
     at += char.length;
     range.setEnd(node, at);
     const rect = range.getClientRects()[0];
-    if (char === "\n" || char === "\t" || !rect) open = open && char !== "\n" && char !== "\t";
-    else if (open && Math.abs(rect.top - lines.at(-1).top) < 1) extend(lines.at(-1), char, rect);
-    else open = lines.push(lineOf(char, rect)) > 0;
+    if (char === "\n" || char === "\t") open = null;
+    else if (open && rect && Math.abs(rect.top - open.top) < 1) extend(open, char, rect);
+    else if (rect) {
+      open = lineOf(char, rect);
+      lines.push(open);
+    }
   }
   return lines;
 }
 
+/**
+ * @param {string} text
+ * @param {DOMRect} rect
+ */
 const lineOf = (text, { left, top, width, height }) => ({ text, left, top, width, height });
 
+/**
+ * @param {Line} line
+ * @param {string} char
+ * @param {DOMRect} rect
+ */
 function extend(line, char, { left, right }) {
   const end = Math.max(line.left + line.width, right);
   line.text += char;
@@ -185,7 +267,12 @@ function extend(line, char, { left, right }) {
   line.width = end - line.left;
 }
 
-/** A line of text in its box, and what is drawn below it. */
+/**
+ * A line of text in its box, and what is drawn below it.
+ * @param {CSSStyleDeclaration} style
+ * @param {string} text
+ * @param {Box} box
+ */
 function words(style, text, box) {
   const baseline = box.y + box.height * ascent(style);
   const below = underline(style, box, baseline);
@@ -215,26 +302,46 @@ function words(style, text, box) {
   ];
 }
 
-/** How much of a line's height lies above the baseline. */
+/**
+ * Its pen: null only where a canvas has another kind of pen already.
+ * @param {HTMLCanvasElement} canvas
+ */
+const penOf = (canvas) => /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+
+/**
+ * How much of a line's height lies above the baseline.
+ * @param {CSSStyleDeclaration} style
+ */
 function ascent({ fontStyle, fontWeight, fontSize, fontFamily }) {
-  pen ??= document.createElement("canvas").getContext("2d");
+  pen ??= penOf(document.createElement("canvas"));
   pen.font = `${fontStyle} ${fontWeight} ${fontSize} ${fontFamily}`;
   const { fontBoundingBoxAscent: above, fontBoundingBoxDescent: below } = pen.measureText("x");
   return above / (above + below);
 }
 
+/**
+ * @param {CSSStyleDeclaration} style
+ * @param {Box} box
+ * @param {number} baseline
+ */
 function underline(style, { x, width }, baseline) {
   if (!style.textDecorationLine.includes("underline")) return [];
   const [kind, wide] = [style.textDecorationStyle, parseFloat(style.textDecorationThickness) || 1];
   const y = baseline + (parseFloat(style.textUnderlineOffset) || 1) + wide / 2;
-  const line = (d) => s("path", { d, ...stroke(kind, wide, style.textDecorationColor) });
+  const line = (/** @type {string} */ d) =>
+    s("path", { d, ...stroke(kind, wide, style.textDecorationColor) });
   if (kind === "wavy") return [line(`M${x} ${y}${"q1 -3 2 0t2 0".repeat(Math.round(width / 4))}`)];
   const lines = [line(`M${x} ${y}h${width}`)];
   if (kind === "double") lines.push(line(`M${x} ${y + 2 * wide}h${width}`));
   return lines;
 }
 
-/** A computed colour for what knows no rgba(). */
+/**
+ * A computed colour for what knows no rgba().
+ * @param {"fill" | "stroke"} name
+ * @param {string} colour
+ * @returns {Attributes}
+ */
 function paintOf(name, colour) {
   const [, parts, alpha] = /^rgba\((.+), ([\d.]+)\)$/.exec(colour) ?? [];
   return parts

@@ -1,6 +1,11 @@
 // A link in the address: `#trace=NAME&step=17` to a recorded run, or `#example=NAME&tree=…&step=17`
 // (or `prompt=…`) to a run that the page can repeat.
 
+/**
+ * @import { Header } from "../../types/records.js"
+ * @import { Example } from "../../types/page.js"
+ */
+
 const DEFAULTS = {
   method: "medusa",
   tree: "auto",
@@ -17,9 +22,12 @@ const DEFAULTS = {
 };
 
 /** The settings, in the order in which the page keeps them. */
-export const SETTINGS = Object.keys(DEFAULTS);
+export const SETTINGS = /** @type {(keyof typeof DEFAULTS)[]} */ (Object.keys(DEFAULTS));
 
-/** What the address asks for: { trace, example, prompt, step, settings }. */
+/**
+ * What the address asks for: { trace, example, prompt, step, settings }.
+ * @param {string} hash
+ */
 export function wantedFrom(hash) {
   const given = new URLSearchParams(hash.replace(/^#/, ""));
   const step = Number.parseInt(given.get("step") ?? "", 10);
@@ -34,24 +42,34 @@ export function wantedFrom(hash) {
   };
 }
 
-/** The address of the step on view; `name` is that of a recorded run, or null; `examples` have
- *  names and prompts. */
+/**
+ * The address of the step on view.
+ * @param {{ header: Header | null }} trace
+ * @param {number | null} step
+ * @param {string | null} name of a recorded run
+ * @param {Example[]} examples
+ */
 export function hashOf(trace, step, name, examples) {
   const link = new URLSearchParams();
   if (name) link.set("trace", name);
-  else describe(link, trace.header, examples);
-  if (step !== null) link.set("step", step + 1);
+  else if (trace.header) describe(link, trace.header, examples);
+  if (step !== null) link.set("step", String(step + 1));
   return `#${link}`;
 }
 
+/**
+ * @param {URLSearchParams} link
+ * @param {Header} header
+ * @param {Example[]} examples
+ */
 function describe(link, header, examples) {
   const example = examples.find(({ prompt }) => prompt === header.prompt);
   if (example) link.set("example", example.name);
   else link.set("prompt", header.prompt);
   const resolved = header.settings.temperature === 0 ? "greedy" : "sample";
-  for (const [key, usual] of Object.entries(DEFAULTS)) {
+  for (const key of SETTINGS) {
     const value = header.settings[key] ?? null;
-    if (value === usual || (key === "acceptance" && value === resolved)) continue;
-    link.set(key, value);
+    if (value === DEFAULTS[key] || (key === "acceptance" && value === resolved)) continue;
+    link.set(key, String(value));
   }
 }

@@ -3,15 +3,24 @@
 import { card } from "./card.js";
 import { button, replace } from "./dom.js";
 
+/** @import { Child } from "./dom.js" */
+
 const STEP = 1.3;
 const [LEAST, MOST] = [0.3, 5];
 
 export class Picture {
   zoom = 1;
+  /** @type {SVGSVGElement | null} */
   svg = null;
   size = { width: 400, height: 240 };
 
-  /** `draw(picture)` gives a new SVG for the present zoom and size. `zooms`: offer the buttons. */
+  /**
+   * @param {string} name
+   * @param {string} title
+   * @param {string} hint
+   * @param {(picture: Picture) => SVGSVGElement} draw a new SVG for the present zoom and size
+   * @param {{ zooms?: boolean, tools?: Child[] }} [options] `zooms`: offer the buttons
+   */
   constructor(name, title, hint, draw, { zooms = true, tools = [] } = {}) {
     this.draw = draw;
     const zoomTools = zooms
@@ -21,10 +30,12 @@ export class Picture {
           button("fit", `${title}: whole picture`, () => this.setZoom(this.fitting())),
         ]
       : [];
-    const { element, note } = card(name, title, hint, ...tools, ...zoomTools);
-    this.element = element;
-    this.note = note;
-    this.box = element.appendChild(document.createElement("div"));
+    const made = card(name, title, hint, ...tools, ...zoomTools);
+    this.element = made.element;
+    this.title = made.title;
+    this.note = made.note;
+    this.tools = made.tools;
+    this.box = this.element.appendChild(document.createElement("div"));
     this.box.className = "sx-box";
     if (zooms) this.#listen();
     new ResizeObserver(([{ contentRect }]) => {
@@ -42,6 +53,7 @@ export class Picture {
     this.box.tabIndex = this.#overflows() ? 0 : -1; // what scrolls can be reached by keyboard
   }
 
+  /** @param {number} zoom */
   setZoom(zoom) {
     this.zoom = Math.max(LEAST, Math.min(MOST, zoom));
     this.redraw();
@@ -56,13 +68,15 @@ export class Picture {
   }
 
   #overflows() {
+    if (!this.svg) return false;
     const { width, height } = this.svg.viewBox.baseVal;
     return width > this.size.width || height > this.size.height;
   }
 
   #listen() {
     const { box } = this;
-    let from = null;
+    /** @type {{ x: number, y: number } | null} */
+    let from = null; // where the mouse was pressed
     box.addEventListener(
       "wheel",
       (event) => {
@@ -80,6 +94,8 @@ export class Picture {
       if (!from || event.buttons === 0) return;
       box.scrollTo(from.x - event.clientX, from.y - event.clientY);
     });
-    window.addEventListener("pointerup", () => (from = null));
+    window.addEventListener("pointerup", () => {
+      from = null;
+    });
   }
 }

@@ -1,5 +1,11 @@
 // Plays a run on the lanes' own clock, at a factor of recorded time or a step a second.
 
+/**
+ * @import { Explorer } from "./main.js"
+ * @import { Trace } from "./trace.js"
+ */
+
+/** @type {[factor: string, name: string][]} */
 export const SPEEDS = [
   ["step", "1 step a second"],
   ["0.25", "0.25×"],
@@ -10,9 +16,11 @@ export const SPEEDS = [
 ];
 
 export class Playback {
-  #frame = null;
+  /** @type {number} */
+  #frame = 0;
   #last = 0;
 
+  /** @param {Explorer} app */
   constructor(app) {
     this.app = app;
   }
@@ -44,17 +52,21 @@ export class Playback {
     this.app.store.set({ playing: false, clock: null });
   }
 
-  /** A slower or faster speed. */
+  /**
+   * A slower or faster speed.
+   * @param {number} by
+   */
   shift(by) {
     const at = SPEEDS.findIndex(([speed]) => speed === this.app.state.speed);
     const next = Math.max(0, Math.min(SPEEDS.length - 1, at + by));
     this.app.store.set({ speed: SPEEDS[next][0] });
   }
 
+  /** @param {number} now */
   #tick(now) {
     const { app } = this;
     const { trace, state } = app;
-    if (!state.playing) return;
+    if (!state.playing || state.clock === null) return;
     const passed = (now - this.#last) / 1000;
     this.#last = now;
     const clock = state.clock + passed * this.#rate(trace, state.clock);
@@ -67,7 +79,11 @@ export class Playback {
     this.#frame = requestAnimationFrame((later) => this.#tick(later));
   }
 
-  /** Recorded seconds that pass in a second of watching. */
+  /**
+   * Recorded seconds that pass in a second of watching.
+   * @param {Trace} trace
+   * @param {number} clock
+   */
   #rate(trace, clock) {
     if (this.app.state.speed !== "step") return Number(this.app.state.speed);
     const at = trace.clock.findIndex((time) => time > clock + 1e-9);

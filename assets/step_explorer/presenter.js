@@ -3,6 +3,9 @@
 import { button, h, replace } from "./dom.js";
 import { stages } from "./verdicts.js";
 
+/** @import { Explorer } from "./main.js" */
+
+/** @param {Explorer} app */
 export function presenterView(app) {
   const chips = h("div", { class: "sx-chips", role: "group", "aria-label": "Stages of the step" });
   const sentence = h("p", { class: "sx-stage-sentence", "aria-live": "polite" });

@@ -6,10 +6,27 @@ import { Picture } from "./picture.js";
 import { raceFigures } from "./stats.js";
 import { nameOf } from "./trace.js";
 
+/**
+ * @import { Explorer } from "./main.js"
+ * @import { Trace } from "./trace.js"
+ */
+
 const [SLOWER, FASTER] = [0.995, 1.005]; // between them, two digits would show 1.00
+/**
+ * @typedef {ReturnType<typeof scaleOf>} Scale
+ *
+ * @typedef {object} Parts of the picture on view
+ * @property {Scale} scale
+ * @property {{ plain: SVGElement, medusa: SVGElement }} lanes
+ * @property {SVGElement} cursor
+ * @property {{ plain: SVGElement, medusa: SVGElement }} names
+ */
+
 const MARGIN = { left: 30, right: 8, top: 6, bottom: 16 };
 
+/** @param {Explorer} app */
 export function raceView(app) {
+  /** @type {Parts | null} */
   let parts = null;
   const figure = h("div", { class: "sx-speedup" });
   const picture = new Picture(
@@ -49,7 +66,10 @@ export function raceView(app) {
     if (!parts) return;
     const { scale, lanes, names } = parts;
     const now = scaleOf(app, picture.size);
-    if (now.seconds !== scale.seconds || now.tokens !== scale.tokens) return picture.redraw();
+    if (now.seconds !== scale.seconds || now.tokens !== scale.tokens) {
+      picture.redraw();
+      return;
+    }
     const { clock, tokensBy, plainClock } = app.trace;
     names.medusa.textContent = nameOf(app.trace);
     lanes.medusa.setAttribute(
@@ -60,7 +80,7 @@ export function raceView(app) {
       "d",
       stepped(scale, plainClock, (i) => i + 1),
     );
-    nameAt(names.medusa, scale, clock.at(-1), tokensBy.at(-1), -4);
+    nameAt(names.medusa, scale, clock.at(-1), tokensBy.at(-1) ?? 0, -4);
     nameAt(names.plain, scale, plainClock.at(-1), plainClock.length, 11);
     place();
     speedup(figure, app.trace);
@@ -85,7 +105,11 @@ export function raceView(app) {
   return picture.element;
 }
 
-/** The axes grow in round steps, so that they seldom move. */
+/**
+ * The axes grow in round steps, so that they seldom move.
+ * @param {Explorer} app
+ * @param {{ width: number, height: number }} size
+ */
 function scaleOf(app, { width, height }) {
   const { trace } = app;
   const seconds = roundUp(Math.max(0.5, trace.seconds));
@@ -96,18 +120,23 @@ function scaleOf(app, { width, height }) {
     height,
     seconds,
     tokens,
-    x: (value) => MARGIN.left + (wide * value) / seconds,
-    y: (value) => MARGIN.top + tall * (1 - value / tokens),
+    x: (/** @type {number} */ value) => MARGIN.left + (wide * value) / seconds,
+    y: (/** @type {number} */ value) => MARGIN.top + tall * (1 - value / tokens),
   };
 }
 
+const ROUND = [1, 1.5, 2, 3, 4, 5, 6, 8, 10];
+
+/** @param {number} value */
 function roundUp(value) {
   const power = 10 ** Math.floor(Math.log10(value));
-  return power * [1, 1.5, 2, 3, 4, 5, 6, 8, 10].find((step) => value <= step * power + 1e-9);
+  return power * (ROUND.find((step) => value <= step * power + 1e-9) ?? 10);
 }
 
+/** @param {Scale} scale */
 function axes(scale) {
   const bottom = scale.height - MARGIN.bottom;
+  /** @type {SVGElement[]} */
   const parts = [
     s("path", {
       class: "sx-axis",
@@ -133,22 +162,38 @@ function axes(scale) {
   return parts;
 }
 
+/**
+ * @param {Scale} scale
+ * @param {number[]} times
+ * @param {(i: number) => number} tokens
+ */
 function stepped(scale, times, tokens) {
   let path = `M${scale.x(0)} ${scale.y(0)}`;
-  times.forEach(
-    (time, i) => (path += `H${scale.x(time).toFixed(1)}V${scale.y(tokens(i)).toFixed(1)}`),
-  );
+  times.forEach((time, i) => {
+    path += `H${scale.x(time).toFixed(1)}V${scale.y(tokens(i)).toFixed(1)}`;
+  });
   return path;
 }
 
+/**
+ * @param {SVGElement} text
+ * @param {Scale} scale
+ * @param {number | undefined} time
+ * @param {number} tokens
+ * @param {number} shift
+ */
 function nameAt(text, scale, time, tokens, shift) {
   text.setAttribute("visibility", time === undefined ? "hidden" : "visible");
   if (time === undefined) return;
-  text.setAttribute("x", Math.max(scale.x(time) - 4, MARGIN.left + 46));
-  text.setAttribute("y", Math.max(10, scale.y(tokens) + shift));
+  text.setAttribute("x", String(Math.max(scale.x(time) - 4, MARGIN.left + 46)));
+  text.setAttribute("y", String(Math.max(10, scale.y(tokens) + shift)));
 }
 
-/** The large figure: how much faster (or slower), and how sure that is. */
+/**
+ * The large figure: how much faster (or slower), and how sure that is.
+ * @param {HTMLElement} element
+ * @param {Trace} trace
+ */
 function speedup(element, trace) {
   const figures = raceFigures(trace);
   if (figures.speedup === null) {
@@ -179,6 +224,10 @@ function speedup(element, trace) {
   );
 }
 
+/**
+ * @param {number} value
+ * @param {number | null} spread
+ */
 function judged(value, spread) {
   if (value >= SLOWER && value <= FASTER) return ["even", "as fast as plain decoding"];
   const unsure = spread !== null && Math.abs(value - 1) < spread;

@@ -4,14 +4,18 @@ import { download } from "./dom.js";
 import { SUFFIX } from "./open.js";
 import { STYLES } from "./styles.js";
 
+/** @import { Trace } from "./trace.js" */
+
 const IMPORT = /from\s+"\.\/([\w-]+\.js)"/g;
 
+/** @param {Trace} trace */
 export async function saveTrace(trace) {
   const text = new Blob([JSON.stringify(trace.record())]);
   const stream = text.stream().pipeThrough(new CompressionStream("gzip"));
   download(`medusa-trace-${stamp()}${SUFFIX}`, await new Response(stream).blob());
 }
 
+/** @param {Trace} trace */
 export async function saveHtml(trace) {
   download(
     `medusa-run-${stamp()}.html`,
@@ -19,17 +23,21 @@ export async function saveHtml(trace) {
   );
 }
 
-/** The text of a page with all modules, styles and the trace inside. */
+/**
+ * The text of a page with all modules, styles and the trace inside.
+ * @param {Trace} trace
+ */
 export async function standalone(trace) {
   const modules = await sources("main.js");
   const styles = (await Promise.all(STYLES.map(fetched))).join("\n");
+  /** @type {Record<string, string>} */
   const imports = {};
   for (const [name, source] of modules) {
     const renamed = source.replace(IMPORT, (_, other) => `from "sx/${other}"`);
     imports[`sx/${name}`] = `data:text/javascript;base64,${base64(renamed)}`;
   }
   // "<" never appears in the JSON, so no text in it can end the script element.
-  const json = (value) => JSON.stringify(value).replaceAll("<", "\\u003c");
+  const json = (/** @type {unknown} */ value) => JSON.stringify(value).replaceAll("<", "\\u003c");
   return [
     '<!doctype html><html lang="en"><head><meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
@@ -43,12 +51,15 @@ export async function standalone(trace) {
   ].join("\n");
 }
 
-/** A module and all that it imports, each once. */
+/**
+ * A module and all that it imports, each once.
+ * @param {string} first
+ */
 async function sources(first) {
+  /** @type {Map<string, string>} */
   const found = new Map();
   const waiting = [first];
-  while (waiting.length) {
-    const name = waiting.pop();
+  for (const name of waiting) {
     if (found.has(name)) continue;
     const source = await fetched(name);
     found.set(name, source);
@@ -57,12 +68,14 @@ async function sources(first) {
   return found;
 }
 
+/** @param {string} name */
 async function fetched(name) {
   const answer = await fetch(new URL(name, import.meta.url));
   if (!answer.ok) throw new Error(`${name} could not be read`);
   return answer.text();
 }
 
+/** @param {string} text */
 function base64(text) {
   let binary = "";
   for (const byte of new TextEncoder().encode(text)) binary += String.fromCharCode(byte);

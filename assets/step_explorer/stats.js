@@ -3,10 +3,17 @@
 
 import { median, stepMs } from "./trace.js";
 
+/** @import { Trace } from "./trace.js" */
+
+/** @typedef {{ tokens: number[], times: number[] }} Samples */
+
 const LEAST_PLAIN_TOKENS = 16; // fewer are too few for a measured figure
 const MOST_BLOCKS = 16;
 
-/** Both lanes' speeds, the speedup, the half-width of its 95 % interval; null: not measured. */
+/**
+ * Both lanes' speeds, the speedup, the half-width of its 95 % interval; null: not measured.
+ * @param {Trace} trace
+ */
 export function raceFigures(trace) {
   const fast = {
     tokens: trace.steps.map((step) => step.emitted.length),
@@ -29,8 +36,12 @@ export function raceFigures(trace) {
   };
 }
 
-/** Per depth from 1: steps that accepted there, and steps that first rejected there. */
+/**
+ * Per depth from 1: steps that accepted there, and steps that first rejected there.
+ * @param {Trace} trace
+ */
 export function acceptanceByDepth(trace) {
+  /** @type {{ accepted: number, rejected: number }[]} */
   const depths = [];
   for (const step of trace.steps) {
     const shape = trace.shape(step);
@@ -48,8 +59,12 @@ export function acceptanceByDepth(trace) {
   return depths.map((d) => ({ ...d, rate: rateOf(d.accepted, d.accepted + d.rejected) }));
 }
 
-/** Per rank of a head's guess: how many nodes were judged, and how many of them accepted. */
+/**
+ * Per rank of a head's guess: how many nodes were judged, and how many of them accepted.
+ * @param {Trace} trace
+ */
 export function acceptanceByRank(trace) {
+  /** @type {{ accepted: number, judged: number }[]} */
   const ranks = [];
   for (const step of trace.steps) {
     const shape = trace.shape(step);
@@ -64,8 +79,12 @@ export function acceptanceByRank(trace) {
   return ranks.map((r) => ({ ...r, rate: rateOf(r.accepted, r.judged) }));
 }
 
-/** How many steps added 1, 2, 3 … tokens. */
+/**
+ * How many steps added 1, 2, 3 … tokens.
+ * @param {Trace} trace
+ */
 export function lengthCounts(trace) {
+  /** @type {number[]} */
   const counts = [];
   for (const { emitted } of trace.steps) {
     while (counts.length < emitted.length) counts.push(0);
@@ -74,7 +93,10 @@ export function lengthCounts(trace) {
   return counts;
 }
 
-/** Verified rows, and how many of them gave no token. */
+/**
+ * Verified rows, and how many of them gave no token.
+ * @param {Trace} trace
+ */
 export function vainRows(trace) {
   let [rows, vain] = [0, 0];
   for (const step of trace.steps) {
@@ -85,30 +107,46 @@ export function vainRows(trace) {
   return { rows, vain, share: rateOf(vain, rows) };
 }
 
-/** Tokens per step that a tree needs on this machine: its median step over a plain one. */
+/**
+ * Tokens per step that a tree needs on this machine: its median step over a plain one.
+ * @param {Trace} trace
+ * @param {number} tree
+ */
 export function breakEven(trace, tree) {
   const times = trace.steps.filter((step) => step.tree === tree).map(stepMs);
-  return trace.plainMs ? median(times) / trace.plainMs : null;
+  const usual = median(times);
+  return trace.plainMs && usual !== null ? usual / trace.plainMs : null;
 }
 
+/** @param {number[]} values */
 const sum = (values) => values.reduce((total, value) => total + value, 0);
+/**
+ * @param {number} part
+ * @param {number} whole
+ */
 const rateOf = (part, whole) => (whole ? part / whole : null);
 
+/** @param {Samples} lane */
 function perSecond({ tokens, times }) {
   const total = sum(times);
   return total > 0 ? (1000 * sum(tokens)) / total : null;
 }
 
-/** Delta method on blocks of neighbouring steps, Student's t with Welch–Satterthwaite freedom. */
+/**
+ * Delta method on blocks of neighbouring steps, Student's t with Welch–Satterthwaite freedom.
+ * @param {Samples} fast
+ * @param {Samples} plain
+ */
 function relativeHalfWidth(fast, plain) {
-  const parts = [fast, plain].map(logRateVariance);
-  if (parts.includes(null)) return null;
+  const parts = [fast, plain].map(logRateVariance).filter((part) => part !== null);
+  if (parts.length < 2) return null;
   const total = sum(parts.map((part) => part.variance));
   if (total === 0) return 0;
   const freedom = total ** 2 / sum(parts.map((part) => part.variance ** 2 / part.freedom));
   return studentQuantile(freedom) * Math.sqrt(total);
 }
 
+/** @param {Samples} lane */
 function logRateVariance({ tokens, times }) {
   const steps = tokens.length;
   const [allTokens, allTimes] = [sum(tokens), sum(times)];
@@ -126,7 +164,10 @@ function logRateVariance({ tokens, times }) {
   return { variance: ((blocks / (blocks - 1)) * squares) / steps ** 2, freedom: blocks - 1 };
 }
 
-/** The 97.5 % quantile of Student's t, by bisection on its distribution function. */
+/**
+ * The 97.5 % quantile of Student's t, by bisection on its distribution function.
+ * @param {number} freedom
+ */
 export function studentQuantile(freedom) {
   let [low, high] = [0, 1000];
   for (let i = 0; i < 60; i += 1) {
@@ -138,7 +179,13 @@ export function studentQuantile(freedom) {
   return low;
 }
 
-/** I_x(a, b) by Lentz's continued fraction (Numerical Recipes, section 6.4). */
+/**
+ * I_x(a, b) by Lentz's continued fraction (Numerical Recipes, section 6.4).
+ * @param {number} x
+ * @param {number} a
+ * @param {number} b
+ * @returns {number}
+ */
 function incompleteBeta(x, a, b) {
   if (x <= 0 || x >= 1) return x <= 0 ? 0 : 1;
   if (x > (a + 1) / (a + b + 2)) return 1 - incompleteBeta(1 - x, b, a);
@@ -161,7 +208,10 @@ function incompleteBeta(x, a, b) {
   return (front * value) / a;
 }
 
-/** Stirling's series, after shifting the argument up to where it is exact enough. */
+/**
+ * Stirling's series, after shifting the argument up to where it is exact enough.
+ * @param {number} x
+ */
 function logGamma(x) {
   let shift = 0;
   while (x < 10) {

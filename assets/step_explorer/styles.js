@@ -1,6 +1,7 @@
 // The style sheets, in order.
 
 export const STYLES = [
+  "palette.css",
   "base.css",
   "layout.css",
   "text.css",
@@ -15,7 +16,10 @@ export const STYLES = [
 // Found when it is asked for: inside an exported page a module has no address.
 const own = () => STYLES.map((name) => new URL(name, import.meta.url).href);
 
-/** Add style sheets to the page, once; resolves when they are there. */
+/**
+ * Add style sheets to the page, once; resolves when they are there.
+ * @param {string[]} addresses
+ */
 export async function loadStyles(addresses = own()) {
   const missing = addresses.filter(
     (href) => !document.querySelector(`link[href="${CSS.escape(href)}"]`),

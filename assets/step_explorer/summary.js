@@ -5,8 +5,14 @@ import { h, replace } from "./dom.js";
 import { count, percent, plural } from "./numbers.js";
 import { acceptanceByDepth, acceptanceByRank, lengthCounts, vainRows } from "./stats.js";
 
+/**
+ * @import { Explorer } from "./main.js"
+ * @import { Trace } from "./trace.js"
+ */
+
 const MOST_BARS = 8;
 
+/** @param {Explorer} app */
 export function summaryView(app) {
   const { element } = card("summary", "The whole run", "measured over every step so far");
   const body = element.appendChild(h("div", { class: "sx-summary-body" }));
@@ -15,6 +21,7 @@ export function summaryView(app) {
   return element;
 }
 
+/** @param {Trace} trace */
 function charts(trace) {
   if (trace.steps.length === 0) return [h("p", { class: "sx-soft" }, "No steps yet.")];
   const depths = acceptanceByDepth(trace);
@@ -52,6 +59,11 @@ function charts(trace) {
   ];
 }
 
+/**
+ * @param {string} title
+ * @param {string} hint
+ * @param {[name: string, share: number | null, text: string][]} bars
+ */
 function chart(title, hint, bars) {
   const shown = bars.filter(([, share]) => share !== null).slice(0, MOST_BARS);
   return h(
@@ -64,7 +76,7 @@ function chart(title, hint, bars) {
         "div",
         { class: "sx-chart-row" },
         h("span", {}, name),
-        h("div", {}, h("i", { style: `width:${100 * share}%` })),
+        h("div", {}, h("i", { style: `width:${100 * (share ?? 0)}%` })),
         h("b", {}, text),
       ),
     ),

@@ -1,7 +1,11 @@
 // From token pieces to text: what a reader sees of one token, and what tokens say together.
 // The same rules as explorer/records/text.py; a test compares the two.
 
+/** @import { Piece } from "../../types/records.js" */
+
+/** @type {Record<string, string>} */
 const MARKS = { " ": "␣", "\n": "↵", "\t": "⇥", "\r": "␍" };
+/** @type {Record<string, string>} */
 const NAMES = {
   "\x00": "NUL",
   "\x07": "BEL",
@@ -45,7 +49,10 @@ const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const lenient = new TextDecoder("utf-8", { ignoreBOM: true });
 const encoder = new TextEncoder();
 
-/** The raw bytes of a piece; U+FFFD where a damaged trace gives no valid hex. */
+/**
+ * The raw bytes of a piece; U+FFFD where a damaged trace gives no valid hex.
+ * @param {Piece} piece
+ */
 export function pieceBytes(piece) {
   if (piece.text !== null) return encoder.encode(piece.text);
   const hex = piece.bytes ?? "";
@@ -53,7 +60,11 @@ export function pieceBytes(piece) {
   return Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 }
 
-/** One token for a label, at most `limit` characters of it. */
+/**
+ * One token for a label, at most `limit` characters of it.
+ * @param {Piece} piece
+ * @param {number | null} limit
+ */
 export function visible(piece, limit = null) {
   const whole = piece.text ?? decodedOrMarked(pieceBytes(piece));
   // A very long token is cut before it is looked through; no character becomes shorter.
@@ -67,14 +78,20 @@ export function visible(piece, limit = null) {
   return RIGHT_TO_LEFT.test(marked) ? `${ISOLATE}${marked}${END_ISOLATE}` : marked;
 }
 
-/** Every character made visible. */
+/**
+ * Every character made visible.
+ * @param {string} text
+ */
 export function visibleText(text) {
   let marked = "";
   for (const char of text) marked += MARKS[char] ?? (HIDDEN.test(char) ? named(char) : char);
   return COMBINING.test(marked) ? `◌${marked}` : marked;
 }
 
-/** Text for a running paragraph: line breaks and tabs stay, other controls show by name. */
+/**
+ * Text for a running paragraph: line breaks and tabs stay, other controls show by name.
+ * @param {string} text
+ */
 export function readable(text) {
   let out = "";
   for (const char of text.replaceAll("\r\n", "\n")) {
@@ -87,7 +104,10 @@ export function readable(text) {
 export class Assembler {
   #pending = new Uint8Array();
 
-  /** The text that a piece completes, and the marks of bytes that still wait for others. */
+  /**
+   * The text that a piece completes, and the marks of bytes that still wait for others.
+   * @param {Piece} piece
+   */
   add(piece) {
     if (this.#pending.length === 0 && piece.text !== null) return { text: piece.text, rest: "" };
     const bytes = Uint8Array.from([...this.#pending, ...pieceBytes(piece)]);
@@ -97,11 +117,15 @@ export class Assembler {
   }
 }
 
-/** How many bytes at the end are the beginning of a character. */
+/**
+ * How many bytes at the end are the beginning of a character.
+ * @param {Uint8Array} bytes
+ */
 function incomplete(bytes) {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back];
     if (byte >= 0xc0) {
+      if (byte < 0xc2 || byte > 0xf4) return 0; // begins no character
       const need = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
       return need > back ? back : 0;
     }
@@ -110,6 +134,7 @@ function incomplete(bytes) {
   return 0;
 }
 
+/** @param {Uint8Array} bytes */
 function decodedOrMarked(bytes) {
   try {
     return strict.decode(bytes);
@@ -120,7 +145,11 @@ function decodedOrMarked(bytes) {
   }
 }
 
+/** @param {number} byte */
 const mark = (byte) => `⟨${byte.toString(16).toUpperCase().padStart(2, "0")}⟩`;
+/** @param {Uint8Array} bytes */
 const byteMarks = (bytes) => [...bytes].map(mark).join("");
-const hex4 = (char) => char.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
+/** @param {string} char */
+const hex4 = (char) => (char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
+/** @param {string} char */
 const named = (char) => `⟨${NAMES[char] ?? `U+${hex4(char)}`}⟩`;

@@ -6,16 +6,38 @@ import { Picture } from "./picture.js";
 import { LAST_STAGE } from "./store.js";
 import { stepSentence } from "./verdicts.js";
 
+/**
+ * @import { Explorer } from "./main.js"
+ * @import { Trace } from "./trace.js"
+ */
+
 const DEPTHS = 5; // looks: root, 1, 2, 3, 4 and deeper
 const [ABOVE, BOTTOM, LEFT] = [13, 2, 6];
+/**
+ * @typedef {ReturnType<typeof scaleOf>} Scale
+ *
+ * @typedef {object} Parts of the picture on view
+ * @property {SVGElement} svg
+ * @property {Scale} scale
+ * @property {SVGElement[]} bars
+ * @property {SVGElement} cursor
+ * @property {SVGElement} plain
+ * @property {SVGElement} plainText
+ */
+
 const WIDEST = 16;
 const LEAST_CAPACITY = 48; // steps that have room before anything is squeezed
 
+/**
+ * @param {Explorer} app
+ * @param {Element[]} tools
+ */
 export function timelineView(app, tools) {
+  /** @type {Parts | null} */
   let parts = null;
   const picture = new Picture("timeline", "Steps", "", draw, { zooms: false });
-  const title = picture.element.querySelector("h2");
-  picture.element.querySelector(".sx-tools").prepend(...tools);
+  const { title } = picture;
+  picture.tools.prepend(...tools);
 
   function draw() {
     parts = null;
@@ -59,19 +81,21 @@ export function timelineView(app, tools) {
       picture.redraw();
       return;
     }
-    barPaths(app.trace, scale).forEach((path, d) => parts.bars[d].setAttribute("d", path));
+    const { bars } = parts;
+    barPaths(app.trace, scale).forEach((path, d) => void bars[d].setAttribute("d", path));
     place();
   }
 
   function place() {
-    const { step } = app.state;
-    if (!parts || step === null) return;
+    const { view } = app;
+    if (!parts || !view) return;
+    const step = view.index;
     const { svg, scale, cursor, plain, plainText } = parts;
-    cursor.setAttribute("x", LEFT + step * scale.slot - 1);
-    cursor.setAttribute("width", Math.max(3, scale.slot + 1));
-    svg.setAttribute("aria-valuemax", app.trace.steps.length);
-    svg.setAttribute("aria-valuenow", step + 1);
-    const sentence = stepSentence(app.view);
+    cursor.setAttribute("x", String(LEFT + step * scale.slot - 1));
+    cursor.setAttribute("width", String(Math.max(3, scale.slot + 1)));
+    svg.setAttribute("aria-valuemax", String(app.trace.steps.length));
+    svg.setAttribute("aria-valuenow", String(step + 1));
+    const sentence = stepSentence(view);
     svg.setAttribute(
       "aria-valuetext",
       `Step ${step + 1} of ${app.trace.steps.length}. ${sentence}`,
@@ -84,8 +108,9 @@ export function timelineView(app, tools) {
     picture.note.title = picture.note.textContent;
   }
 
+  /** @param {SVGSVGElement} svg */
   function listen(svg) {
-    const seek = (event) => {
+    const seek = (/** @type {PointerEvent} */ event) => {
       const x = event.clientX - svg.getBoundingClientRect().left - LEFT;
       app.show(Math.floor(x / scaleOf(app, picture.size).slot));
     };
@@ -105,6 +130,10 @@ export function timelineView(app, tools) {
   return picture.element;
 }
 
+/**
+ * @param {Explorer} app
+ * @param {{ width: number, height: number }} size
+ */
 function scaleOf(app, { width, height }) {
   const steps = app.trace.steps.length;
   let capacity = Math.max(LEAST_CAPACITY, steps);
@@ -119,7 +148,11 @@ function scaleOf(app, { width, height }) {
   };
 }
 
-/** A path per look: a rectangle for each token that came so. */
+/**
+ * A path per look: a rectangle for each token that came so.
+ * @param {Trace} trace
+ * @param {Scale} scale
+ */
 function barPaths(trace, { slot, most, top, height }) {
   const paths = Array(DEPTHS).fill("");
   const unit = (height - top - BOTTOM) / most;
@@ -136,7 +169,14 @@ function barPaths(trace, { slot, most, top, height }) {
   return paths;
 }
 
-/** Where plain decoding was at this moment: at the step that wrote the same token here. */
+/**
+ * Where plain decoding was at this moment: at the step that wrote the same token here.
+ * @param {Trace} trace
+ * @param {Scale} scale
+ * @param {number} written
+ * @param {SVGElement} plain
+ * @param {SVGElement} plainText
+ */
 function placePlain(trace, scale, written, plain, plainText) {
   const there = written > 0 && trace.plain.length > 0;
   const at = there ? (trace.tokens[Math.min(written, trace.tokens.length) - 1]?.step ?? 0) : 0;
@@ -144,10 +184,15 @@ function placePlain(trace, scale, written, plain, plainText) {
   plain.setAttribute("d", there ? `M${x} ${scale.top - 2}V${scale.height}` : "");
   plainText.textContent = there ? "plain is here" : "";
   const right = x > scale.width - 80;
-  plainText.setAttribute("x", right ? x - 3 : x + 3);
+  plainText.setAttribute("x", String(right ? x - 3 : x + 3));
   plainText.setAttribute("text-anchor", right ? "end" : "start");
 }
 
+/**
+ * @param {Trace} trace
+ * @param {number} step
+ * @param {number} written
+ */
 function abreast(trace, step, written) {
   if (trace.plain.length === 0) return "";
   const lead = trace.tokensBy[step] - written;

@@ -6,14 +6,26 @@ import { Picture } from "./picture.js";
 import { descendants, foldedRows, tidy } from "./tree_layout.js";
 import { MEANINGS } from "./verdicts.js";
 
+/**
+ * @import { Explorer } from "./main.js"
+ * @import { Place } from "./tree_layout.js"
+ * @import { View } from "./verdicts.js"
+ */
+
 const CHARACTER = 6.7; // pixels of a label's character
+/** @typedef {ReturnType<typeof gridOf>} Grid */
+
 const [LEAST_LINE, MOST_LINE] = [15, 34];
 const [LEAST_COLUMN, MOST_COLUMN] = [72, 150];
 
+/** @param {Explorer} app */
 export function treeView(app) {
+  /** @type {Set<number>} */
   const opened = new Set();
   const [lit, focused] = [new Marked("is-line"), new Marked("is-focus")];
+  /** @type {Map<number, SVGElement[]>} */
   let nodes = new Map(); // row → its elements
+  /** @type {SVGElement | null} */
   let selected = null; // the node that the keyboard reaches
   const picture = new Picture(
     "tree",
@@ -40,13 +52,14 @@ export function treeView(app) {
     listen(svg);
     for (const row of [...grid.place.keys()].sort((a, b) => a - b)) {
       if (row > 0 && app.state.stage === 0) continue;
-      nodes.set(row, drawNode(app, grid, row, edges, marks));
+      nodes.set(row, drawNode(app, view, grid, row, edges, marks));
     }
-    if (app.state.stage > 3) drawBonus(app, grid, edges, marks);
+    if (app.state.stage > 3) drawBonus(view, grid, edges, marks);
     focus();
     return svg;
   }
 
+  /** @param {SVGElement} svg */
   function listen(svg) {
     svg.addEventListener("pointerover", ({ target }) => {
       const row = rowOf(target);
@@ -60,14 +73,16 @@ export function treeView(app) {
     });
   }
 
+  /** @param {number} row */
   function toggle(row) {
-    if (!foldedRows(app.view.step, app.view.shape, new Set()).has(row)) return;
+    const { view } = app;
+    if (!view || !foldedRows(view.step, view.shape, new Set()).has(row)) return;
     if (!opened.delete(row)) opened.add(row);
     picture.redraw();
   }
 
   function focus() {
-    const drawn = (rows) => rows.flatMap((row) => nodes.get(row) ?? []);
+    const drawn = (/** @type {number[]} */ rows) => rows.flatMap((row) => nodes.get(row) ?? []);
     lit.set(drawn(app.focusLine));
     focused.set(drawn([app.focusRow]));
     const group = nodes.get(app.row)?.[0] ?? null;
@@ -81,24 +96,35 @@ export function treeView(app) {
     if (any("trace", "step")) opened.clear();
     if (any("trace", "step", "stage", "presenter")) picture.redraw();
     else if (any("row", "hover")) focus();
-    const shown = app.state.row ?? app.view?.step.accepted.at(-1);
+    const shown = app.state.row ?? app.view?.step.accepted.at(-1) ?? 0;
     if (any("row", "step")) app.store.afterwards(() => showRow(picture.box, nodes.get(shown)?.[0]));
   });
   picture.element.insertBefore(picture.note, picture.box);
   return picture.element;
 }
 
+/**
+ * @param {SVGElement | null} group
+ * @param {boolean} on
+ */
 function reach(group, on) {
-  group?.setAttribute("aria-selected", on);
-  group?.setAttribute("tabindex", on ? 0 : -1);
+  group?.setAttribute("aria-selected", String(on));
+  group?.setAttribute("tabindex", on ? "0" : "-1");
 }
 
-/** Sizes of the picture, in pixels. Line 0 is kept for the bonus token. */
+/**
+ * Sizes of the picture, in pixels. Line 0 is kept for the bonus token.
+ * @param {Explorer} app
+ * @param {Picture} picture
+ * @param {View} view
+ * @param {Set<number>} opened
+ */
 function gridOf(app, picture, view, opened) {
   const { width, height } = picture.size;
   const { unit } = app;
   const folded = foldedRows(view.step, view.shape, opened);
   const { place, lines } = tidy(view.shape, folded);
+  /** @type {(value: number, least: number, most: number) => number} */
   const clamp = (value, least, most) => Math.max(least * unit, Math.min(most * unit, value));
   const line = clamp((height - 6) / (lines + 1), LEAST_LINE, MOST_LINE) * picture.zoom;
   const columns = Math.max(...view.shape.depths) + 2;
@@ -106,26 +132,37 @@ function gridOf(app, picture, view, opened) {
   const column =
     clamp((width - margin) / columns, LEAST_COLUMN, MOST_COLUMN) * Math.max(1, picture.zoom);
   const limit = Math.max(3, Math.floor((column - 26 * unit) / (CHARACTER * unit)));
-  const at = ({ column: x, line: y }) => ({ x: margin + x * column, y: (y + 1.6) * line });
+  /** @type {(place: Place) => { x: number, y: number }} */
+  const spot = ({ column: x, line: y }) => ({ x: margin + x * column, y: (y + 1.6) * line });
   return {
     place,
     folded,
     line,
     column,
     limit,
-    at,
+    spot,
+    at: (/** @type {number} */ row) => spot(place.get(row) ?? { column: 0, line: 0 }),
     unit,
     width: Math.max(margin + columns * column, width),
     height: Math.max((lines + 1.2) * line, 20),
   };
 }
 
-/** Draw a row's node and the edge to it; both are given back. */
-function drawNode(app, grid, row, edges, marks) {
-  const { view, state } = app;
+/**
+ * Draw a row's node and the edge to it; both are given back.
+ * @param {Explorer} app
+ * @param {View} view
+ * @param {Grid} grid
+ * @param {number} row
+ * @param {SVGElement} edges
+ * @param {SVGElement} marks
+ * @returns {SVGElement[]}
+ */
+function drawNode(app, view, grid, row, edges, marks) {
+  const { state } = app;
   const { step, shape } = view;
   const kind = state.stage > 3 || row === 0 ? step.verdicts[row] : "open";
-  const { x, y } = grid.at(grid.place.get(row));
+  const { x, y } = grid.at(row);
   const base = state.stage > 2 ? step.base_probs[row] : 0.15;
   const group = s("g", {
     class: `sx-node is-${kind}`,
@@ -164,7 +201,7 @@ function drawNode(app, grid, row, edges, marks) {
     );
   }
   marks.append(group);
-  const edge = row > 0 ? drawEdge(app, grid, row, kind, radius) : null;
+  const edge = row > 0 ? drawEdge(view, grid, row, kind, radius) : null;
   if (edge) edges.append(edge);
   if (row > 0 && grid.line >= 22 * grid.unit) {
     group.append(
@@ -182,36 +219,44 @@ function drawNode(app, grid, row, edges, marks) {
   return edge ? [group, edge] : [group];
 }
 
-/** Along the parent's line, down beside the child, and to it. */
-function drawEdge(app, grid, row, kind, radius) {
-  const parent = grid.at(grid.place.get(app.view.shape.parents[row]));
-  const child = grid.at(grid.place.get(row));
-  return elbow(parent, child, radius, grid, `sx-edge is-${kind}`);
-}
-
-function elbow(from, to, radius, grid, name) {
+/**
+ * Along the parent's line, down beside the child, and to it.
+ * @param {View} view
+ * @param {Grid} grid
+ * @param {number} row
+ * @param {string} kind
+ * @param {number} radius
+ */
+function drawEdge(view, grid, row, kind, radius) {
+  const [from, to] = [grid.at(view.shape.parents[row]), grid.at(row)];
   const turn = to.x - 20 * grid.unit;
   const path =
     from.y === to.y
       ? `M${from.x} ${from.y}H${to.x - radius}`
       : `M${turn} ${from.y}V${to.y}H${to.x - radius}`;
-  return s("path", { class: name, d: path });
+  return s("path", { class: `sx-edge is-${kind}`, d: path });
 }
 
-/** The base model's own next token, above the end of the accepted path. */
-function drawBonus(app, grid, edges, marks) {
-  const { step, shape } = app.view;
+/**
+ * The base model's own next token, above the end of the accepted path.
+ * @param {View} view
+ * @param {Grid} grid
+ * @param {SVGElement} edges
+ * @param {SVGElement} marks
+ */
+function drawBonus(view, grid, edges, marks) {
+  const { step, shape } = view;
   if (step.bonus === null) return;
-  const end = step.accepted.at(-1);
-  const from = grid.at(grid.place.get(end));
-  const to = grid.at({ column: shape.depths[end] + 1, line: -1 });
+  const end = step.accepted.at(-1) ?? 0;
+  const from = grid.at(end);
+  const to = grid.spot({ column: shape.depths[end] + 1, line: -1 });
   edges.append(
     s("path", {
       class: "sx-edge is-bonus",
       d: `M${from.x} ${from.y}H${to.x - 20 * grid.unit}V${to.y}H${to.x - 5 * grid.unit}`,
     }),
   );
-  const label = app.view.token(step.bonus, grid.limit);
+  const label = view.token(step.bonus, grid.limit);
   marks.append(
     s(
       "g",
@@ -227,7 +272,13 @@ function drawBonus(app, grid, edges, marks) {
   );
 }
 
-/** Shape tells the verdict as well as colour does. */
+/**
+ * Shape tells the verdict as well as colour does.
+ * @param {string} kind
+ * @param {number} x
+ * @param {number} y
+ * @param {number} r
+ */
 function shapeOf(kind, x, y, r) {
   if (kind === "root" || kind === "bonus") {
     return s("rect", { class: "sx-mark", x: x - r, y: y - r, width: 2 * r, height: 2 * r });
@@ -241,6 +292,11 @@ function shapeOf(kind, x, y, r) {
   return s("circle", { class: "sx-mark", cx: x, cy: y, r });
 }
 
+/**
+ * @param {View} view
+ * @param {number} row
+ * @param {string} kind
+ */
 function spoken(view, row, kind) {
   const told = MEANINGS[kind] ? `, ${MEANINGS[kind]}` : "";
   if (row === 0) return `${view.label(row)}, root`;
@@ -249,7 +305,11 @@ function spoken(view, row, kind) {
   return `${view.label(row)}${told}, guessed with ${guess}, base model ${base}`;
 }
 
-/** Bring a node into sight by scrolling its box only, never the page. */
+/**
+ * Bring a node into sight by scrolling its box only, never the page.
+ * @param {Element} box
+ * @param {Element | undefined} group
+ */
 function showRow(box, group) {
   if (!group || box.scrollHeight <= box.clientHeight) return;
   const [outer, inner] = [box.getBoundingClientRect(), group.getBoundingClientRect()];

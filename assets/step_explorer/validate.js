@@ -8,15 +8,29 @@ const MAX_TOP = 16;
 const MAX_SLOTS = 128;
 const VERDICTS = new Set(["root", "accepted", "rejected", "pruned"]);
 
+/**
+ * @typedef {any} Unknown what JSON.parse gave: nothing is known of it before these checks
+ * @typedef {(value: Unknown, index?: number) => boolean} Check
+ */
+
+/** @type {Check} */
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+/** @type {Check} */
 const isCount = (value) => Number.isSafeInteger(value) && value >= 0;
+/** @type {Check} */
 const isShare = (value) => Number.isFinite(value) && value >= 0 && value <= 1;
+/** @type {Check} */
 const isTime = (value) => Number.isFinite(value) && value >= 0;
+/** @type {Check} */
 const isText = (value) => typeof value === "string";
+/** @type {(value: Unknown, check: Check, most?: number) => boolean} */
 const listOf = (value, check, most = Infinity) =>
   Array.isArray(value) && value.length <= most && value.every(check);
 
-/** Where the record first fails, in words; null for a valid trace. */
+/**
+ * Where the record first fails, in words; null for a valid trace.
+ * @param {Unknown} record
+ */
 export function firstFault(record) {
   return (
     headerFault(record.header) ??
@@ -28,6 +42,7 @@ export function firstFault(record) {
   );
 }
 
+/** @param {Unknown} header */
 function headerFault(header) {
   if (!isObject(header)) return "header is missing";
   const texts = ["created", "explorer_version", "model", "backend", "device", "prompt"];
@@ -50,6 +65,7 @@ function headerFault(header) {
   return position === null || isPosition(position) ? null : "header.prompt_position";
 }
 
+/** @param {Unknown} pieces */
 function piecesFault(pieces) {
   if (!isObject(pieces)) return "pieces is missing";
   const wrong = Object.entries(pieces).find(
@@ -62,20 +78,24 @@ function piecesFault(pieces) {
   return wrong ? `pieces.${wrong[0].slice(0, 20)}` : null;
 }
 
+/** @param {Unknown} trees */
 function treesFault(trees) {
   if (!Array.isArray(trees)) return "trees is missing";
-  const at = trees.findIndex((tree) => !isTree(tree));
+  const at = trees.findIndex((/** @type {Unknown} */ tree) => !isTree(tree));
   return at < 0 ? null : `trees.${at}`;
 }
 
-/** Every path's parent stands before it, and none is repeated. */
+/**
+ * Every path's parent stands before it, and none is repeated.
+ * @param {Unknown} tree
+ */
 function isTree(tree) {
   if (!isObject(tree) || !isText(tree.name)) return false;
   if (!listOf(tree.paths, (path) => listOf(path, isCount) && path.length > 0, MAX_NODES - 1)) {
     return false;
   }
   const seen = new Set([""]);
-  return tree.paths.every((path) => {
+  return tree.paths.every((/** @type {number[]} */ path) => {
     const key = path.join();
     const fits = !seen.has(key) && seen.has(path.slice(0, -1).join());
     seen.add(key);
@@ -83,6 +103,10 @@ function isTree(tree) {
   });
 }
 
+/**
+ * @param {Unknown} steps
+ * @param {Unknown} trees
+ */
 function stepsFault(steps, trees) {
   if (!Array.isArray(steps) || steps.length > MAX_STEPS) return "steps";
   for (const [i, step] of steps.entries()) {
@@ -92,10 +116,15 @@ function stepsFault(steps, trees) {
   return null;
 }
 
+/**
+ * @param {Unknown} step
+ * @param {Unknown} trees
+ */
 function stepFault(step, trees) {
   if (!isCount(step.index) || !isCount(step.context_length)) return "index";
   if (!trees[step.tree]) return "tree names a tree that is not there";
   const n = trees[step.tree].paths.length + 1;
+  /** @type {(value: Unknown, check: Check) => boolean} */
   const long = (value, check) => listOf(value, check) && value.length === n;
   if (!long(step.token_ids, isCount)) return "token_ids does not fit its tree";
   for (const name of ["draft_probs", "joint_probs", "base_probs"]) {
@@ -113,6 +142,7 @@ function stepFault(step, trees) {
   if (offered !== null && !long(offered, isTop)) return "draft_top";
   const price = step.price ?? null;
   if (price !== null && !isTime(price)) return "price";
+  /** @type {Check} */
   const isRow = (row) => isCount(row) && row < n;
   if (!listOf(step.accepted, isRow) || step.accepted.length === 0) return "accepted";
   if (!listOf(step.emitted, isCount) || step.emitted.length > step.accepted.length)
@@ -125,25 +155,35 @@ function stepFault(step, trees) {
     : "timings";
 }
 
+/** @param {Unknown} record */
 function plainFault({ plain = [] }) {
+  /** @type {Check} */
   const fits = (token) =>
     isObject(token) && isCount(token.token_id) && isShare(token.prob) && isTime(token.milliseconds);
   return listOf(plain, fits, MAX_STEPS) ? null : "plain";
 }
 
+/** @param {Unknown} record */
 function attentionFault({ attention = [], steps, trees }) {
   if (!Array.isArray(attention) || attention.length > MOST_ATTENTION) return "attention";
   const at = attention.findIndex(
-    (head) => !isObject(head) || !isCount(head.step) || !fitsStep(head, steps[head.step], trees),
+    (/** @type {Unknown} */ head) =>
+      !isObject(head) || !isCount(head.step) || !fitsStep(head, steps[head.step], trees),
   );
   return at < 0 ? null : `attention.${at}`;
 }
 
-/** Whether a head's weights are as many as its step's rows need; see explorer/records/attention.py. */
-function fitsStep({ layer, head, layers, heads, slots, weights }, step, trees) {
-  if (!step || ![layer, head, layers, heads].every(isCount) || layer >= layers || head >= heads)
+/**
+ * Whether a head's weights are as many as its step's rows need; see explorer/records/attention.py.
+ * @param {Unknown} head
+ * @param {Unknown} step
+ * @param {Unknown} trees
+ */
+function fitsStep({ layer, head: number, layers, heads, slots, weights }, step, trees) {
+  if (!step || ![layer, number, layers, heads].every(isCount) || layer >= layers || number >= heads)
     return false;
-  const isSlot = (slot, i) =>
+  /** @type {Check} */
+  const isSlot = (slot, i = 0) =>
     isCount(slot) && slot < step.context_length && (i === 0 ? slot === 0 : slot > slots[i - 1]);
   if (!listOf(slots, isSlot, MAX_SLOTS) || slots.length === 0) return false;
   const values = [[], ...trees[step.tree].paths].reduce(
@@ -157,12 +197,14 @@ function fitsStep({ layer, head, layers, heads, slots, weights }, step, trees) {
   );
 }
 
+/** @type {Check} */
 const isTop = (top) =>
   isObject(top) &&
   listOf(top.ids, isCount, MAX_TOP) &&
   listOf(top.probs, isShare, MAX_TOP) &&
   top.ids.length === top.probs.length;
 
+/** @type {Check} */
 const isPosition = (position) =>
   isObject(position) &&
   isCount(position.index) &&

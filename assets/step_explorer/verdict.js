@@ -6,8 +6,15 @@ import { button, h, Marked, replace, rowOf } from "./dom.js";
 import { count, probability } from "./numbers.js";
 import { MEANINGS, nodeTitle, SIGNS, sentences, stages } from "./verdicts.js";
 
+/**
+ * @import { Explorer } from "./main.js"
+ * @import { View } from "./verdicts.js"
+ * @import { TopTokens } from "../../types/records.js"
+ */
+
 const SHOWN = 5; // of each list
 
+/** @param {Explorer} app */
 export function verdictView(app) {
   const toggle = button("table", "All nodes as a table (t)", () =>
     app.store.set({ table: !app.state.table }),
@@ -24,10 +31,14 @@ export function verdictView(app) {
   );
   const [lit, focused] = [new Marked("is-line"), new Marked("is-focus")];
   const listeners = {
-    onclick: ({ target }) => rowOf(target) !== null && app.select(rowOf(target)),
-    onpointerover: ({ target }) => app.store.set({ hover: rowOf(target) }),
+    onclick: (/** @type {Event} */ { target }) => {
+      const row = rowOf(target);
+      if (row !== null) app.select(row);
+    },
+    onpointerover: (/** @type {Event} */ { target }) => app.store.set({ hover: rowOf(target) }),
     onpointerleave: () => app.store.set({ hover: null }),
   };
+  /** @type {HTMLElement[]} */
   let rows = [];
 
   function draw() {
@@ -42,12 +53,12 @@ export function verdictView(app) {
         ),
       );
     if (app.state.stage <= 3) return replace(body, ...staged(app.view, app.state.stage));
-    if (app.state.table) return replace(body, table());
+    if (app.state.table) return replace(body, table(app.view));
     return replace(body, ...verdict(app.view, app.focusRow));
   }
 
-  function table() {
-    const { view } = app;
+  /** @param {View} view */
+  function table(view) {
     const heads = [
       "",
       "token",
@@ -91,13 +102,13 @@ export function verdictView(app) {
 
   function mark() {
     lit.set(app.focusLine.map((row) => rows[row]));
-    focused.set([rows[app.focusRow]]);
+    focused.set(rows.slice(app.focusRow, app.focusRow + 1));
     const chosen = rows[app.row];
     if (chosen && app.state.hover === null) app.store.afterwards(() => keepInSight(body, chosen));
   }
 
   app.store.subscribe((any) => {
-    toggle.setAttribute("aria-pressed", app.state.table);
+    toggle.setAttribute("aria-pressed", String(app.state.table));
     if (
       any("trace", "step", "table", "stage", "grown") &&
       (any("trace", "step", "table", "stage") || !app.view)
@@ -109,7 +120,11 @@ export function verdictView(app) {
   return element;
 }
 
-/** In the first stages there is no verdict yet: only what was guessed, or wanted. */
+/**
+ * In the first stages there is no verdict yet: only what was guessed, or wanted.
+ * @param {View} view
+ * @param {number} stage
+ */
 function staged(view, stage) {
   const told = h("p", {}, stages(view)[stage][1]);
   if (stage !== 0 && stage !== 3) return [told];
@@ -120,6 +135,10 @@ function staged(view, stage) {
   return [told, h("div", { class: "sx-tops" }, ...lists)];
 }
 
+/**
+ * @param {View} view
+ * @param {number} row
+ */
 function verdict(view, row) {
   const told = sentences(view, row).map((sentence) => h("p", {}, sentence));
   const kind = view.step.verdicts[row];
@@ -147,6 +166,12 @@ function verdict(view, row) {
   ];
 }
 
+/**
+ * @param {string} title
+ * @param {TopTokens | undefined} top
+ * @param {number | null} held
+ * @param {View} view
+ */
 function topList(title, top, held, view) {
   if (!top || top.ids.length === 0) return null;
   const rows = top.ids.slice(0, SHOWN).map((id, i) => {
@@ -161,6 +186,11 @@ function topList(title, top, held, view) {
   return h("table", {}, h("caption", {}, title), h("tbody", {}, ...rows));
 }
 
+/**
+ * @param {View} view
+ * @param {number} row
+ * @param {boolean} typical
+ */
 function tableRow(view, row, typical) {
   const { step, shape } = view;
   const drafted = row > 0;
@@ -176,10 +206,14 @@ function tableRow(view, row, typical) {
     count(step.context_length + shape.depths[row]),
     MEANINGS[step.verdicts[row]],
   ];
-  if (typical) cells.splice(8, 0, drafted ? probability(step.thresholds[row]) : "");
+  if (typical) cells.splice(8, 0, drafted ? probability(step.thresholds?.[row] ?? 0) : "");
   return cells;
 }
 
+/**
+ * @param {Element} box
+ * @param {Element} element
+ */
 function keepInSight(box, element) {
   const [outer, inner] = [box.getBoundingClientRect(), element.getBoundingClientRect()];
   if (inner.top < outer.top + 20) box.scrollTop -= outer.top + 20 - inner.top;

@@ -1,15 +1,33 @@
 // From the server's compact events to a trace: the counterpart of explorer/ui/wire.py.
 // Probabilities travel as millionths, a piece is told once, verdicts are letters.
 
+/**
+ * @import { Trace } from "./trace.js"
+ * @import { Step, TopTokens } from "../../types/records.js"
+ * @import { PackedPieces, PackedPosition, PackedStep, PackedTop, Verdict, WireEvent } from "../../types/page.js"
+ */
+
+/**
+ * @template {unknown[]} E
+ * @typedef {E extends [any, ...infer R] ? R : never} Rest what an event holds beside its kind
+ */
+
+/** @type {Record<string, Verdict>} */
 const VERDICTS = { o: "root", a: "accepted", r: "rejected", p: "pruned" };
-const TIMES = ["heads", "draft", "verify", "accept", "commit", "record"];
 const MILLION = 1_000_000;
 
-/** Add one event to a trace. */
+/**
+ * Add one event to a trace.
+ * @param {Trace} trace
+ * @param {WireEvent} event
+ */
 export function take(trace, [kind, ...rest]) {
-  KINDS[kind](trace, ...rest);
+  /** @type {Record<string, (trace: Trace, ...rest: any[]) => void>} */
+  const kinds = KINDS;
+  kinds[kind](trace, ...rest);
 }
 
+/** @satisfies {{ [K in WireEvent as K[0]]: (trace: Trace, ...rest: Rest<K>) => void }} */
 const KINDS = {
   run(trace, header, pieces) {
     addPieces(trace, pieces);
@@ -33,19 +51,27 @@ const KINDS = {
   },
 };
 
+/**
+ * @param {Trace} trace
+ * @param {PackedPieces} pieces
+ */
 function addPieces(trace, pieces) {
   for (let i = 0; i < pieces.length; i += 2) {
     const written = pieces[i + 1];
-    const partial = Array.isArray(written);
-    trace.addPiece(pieces[i], {
-      text: partial ? null : written,
-      bytes: partial ? written[0] : null,
-    });
+    const piece = Array.isArray(written)
+      ? { text: null, bytes: written[0] }
+      : { text: String(written), bytes: null };
+    trace.addPiece(Number(pieces[i]), piece);
   }
 }
 
+/** @param {number[]} values */
 const share = (values) => values.map((value) => value / MILLION);
 
+/**
+ * @param {PackedStep} packed
+ * @returns {Step}
+ */
 function stepOf(packed) {
   return {
     index: packed.i,
@@ -68,11 +94,23 @@ function stepOf(packed) {
     draft_top: packed.o?.map(topOf) ?? null,
     price: packed.pr ?? null,
     lookahead: packed.l,
-    timings: Object.fromEntries(TIMES.map((name, i) => [name, packed.ms[i]])),
+    timings: timingsOf(packed.ms),
   };
 }
 
+/** @param {number[]} ms */
+function timingsOf(ms) {
+  const [heads, draft, verify, accept, commit, record] = ms;
+  return { heads, draft, verify, accept, commit, record };
+}
+
+/**
+ * @param {number[]} ids
+ * @param {number[]} probs
+ * @param {number} width
+ */
 function topsOf(ids, probs, width) {
+  /** @type {TopTokens[]} */
   const tops = [];
   for (let i = 0; i < ids.length; i += width) {
     tops.push({ ids: ids.slice(i, i + width), probs: share(probs.slice(i, i + width)) });
@@ -80,8 +118,10 @@ function topsOf(ids, probs, width) {
   return tops;
 }
 
+/** @param {PackedPosition} packed */
 function positionOf([index, base_choice, ...heads]) {
   return { index, base_choice, heads: heads.map(topOf) };
 }
 
+/** @param {PackedTop} packed */
 const topOf = ([ids, probs]) => ({ ids, probs: share(probs) });

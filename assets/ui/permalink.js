@@ -1,15 +1,17 @@
 // Fills the prompt and the settings with what the address asks for; the values come in the order
 // of explorer.ui.settings.SettingsInputs.
-async (prompt, ...values) => {
+async (/** @type {string} */ prompt, /** @type {unknown[]} */ ...values) => {
   // Of the app's own address only the path holds: a proxy may change scheme, host and port.
   const { pathname } = new URL(window.gradio_config?.root ?? "/", location.href);
   const root = `${location.origin}${pathname.replace(/\/$/, "")}/`;
   const { SETTINGS, wantedFrom } = await import(`${root}step_explorer/permalink.js`);
   const wanted = wantedFrom(location.hash);
   const examples = wanted.example ? await (await fetch(`${root}traces/index.json`)).json() : [];
-  const example = examples.find(({ name }) => name === wanted.example);
+  const example = examples.find(
+    (/** @type {{ name: string }} */ { name }) => name === wanted.example,
+  );
   const asked = { ...example?.settings, ...wanted.settings };
-  const typed = (text, like) => {
+  const typed = (/** @type {unknown} */ text, /** @type {unknown} */ like) => {
     if (typeof like === "boolean") return String(text) === "true";
     return typeof like === "number" && Number.isFinite(Number(text)) ? Number(text) : text;
   };

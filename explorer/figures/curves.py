@@ -12,10 +12,10 @@ from html import escape
 from typing import Any
 
 from explorer.figures.numbers import count
-from explorer.figures.palette import ACCEPTED, NEUTRAL, REJECTED, ROOT, SANS
+from explorer.figures.palette import ACCEPTED, NEUTRAL, PINK, REJECTED, ROOT, SANS
 
 WIDTH, PANEL, GAP, LEFT, RIGHT, TOP = 760, 200, 64, 56, 76, 34
-COLOURS = (ROOT, ACCEPTED, REJECTED, "#CC79A7")
+COLOURS = (ROOT, ACCEPTED, REJECTED, PINK)
 DASHES = ("", "6 3", "2 3", "8 3 2 3")
 STEPS = (1, 2, 2.5, 5, 10)  # of an axis, times a power of ten
 TICKS = 5

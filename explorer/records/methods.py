@@ -64,7 +64,7 @@ class Method:
     source       the paper
     memory       what it costs in memory beside the base model
     drafter      who guesses the nodes of a depth; {depth} stands for its number
-    colour       of its marks, as CSS has it
+    colour       of its marks, as CSS has it: a variable of the palette (figures/palette.py)
     mark         the shape of its marks: an SVG path around 0, 0, of radius 1
     parameters   the settings that only it (or only some methods) heed
     heads        the architecture of the heads it needs (heads/heads.py); "" for none
@@ -150,7 +150,7 @@ METHODS = {
             source="Leviathan et al. 2023, arXiv 2211.17192; Chen et al. 2023, arXiv 2302.01318",
             memory="the draft model's own weights and its KV cache",
             drafter="the draft model",
-            colour="#e69f00",
+            colour="var(--sx-orange)",
             mark="M0-1.25L1.2 1H-1.2Z",
             parameters=(
                 Parameter(
@@ -181,7 +181,7 @@ METHODS = {
             source="Fu et al. 2024, arXiv 2402.02057",
             memory="a pool of n-grams: kilobytes",
             drafter="the n-gram pool",
-            colour="#cc79a7",
+            colour="var(--sx-pink)",
             mark="M0-1.35L1.35 0L0 1.35L-1.35 0Z",
             parameters=(
                 Parameter(
@@ -216,7 +216,7 @@ METHODS = {
             source="Saxena 2023, github.com/apoorvumang/prompt-lookup-decoding",
             memory="an index of the text: kilobytes",
             drafter="the text so far",
-            colour="#56b4e9",
+            colour="var(--sx-sky)",
             mark="M0 1.25L1.2-1H-1.2Z",
             parameters=(
                 Parameter(

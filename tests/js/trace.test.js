@@ -97,12 +97,10 @@ test("a head's weights are kept once", () => {
   assert.equal(run.attention.length, 2);
 });
 
-test("the racing lane is called by its method", () => {
-  const named = (method) => nameOf({ header: { settings: { method } } });
-  assert.equal(named("hydra"), "Hydra");
+test("the racing lane is called as the run says, in old traces by its method", () => {
+  const named = (method, shown) => nameOf({ header: { settings: { method }, shown } });
+  assert.equal(named("hydra", { title: "Hydra heads", drafter: "" }), "Hydra heads");
   assert.equal(named("draft-model"), "Draft model");
-  assert.equal(named("newest"), "Newest");
+  assert.equal(named("plain"), "Plain again");
   assert.equal(nameOf({ header: null }), "Medusa");
-  const shown = { title: "Tea leaves", drafter: "leaf {depth}" };
-  assert.equal(nameOf({ header: { settings: { method: "tea" }, shown } }), "Tea leaves");
 });

@@ -1,0 +1,406 @@
+// The records that the server sends. Written by tools/page_types.py from the models in Python:
+// change those, then run it again.
+
+/** One method: tokens per second of both, their ratio, and how many texts were the same. */
+export interface AssistedReference {
+  prompts: number;
+  ours_tokens_per_second: number | null;
+  generate_tokens_per_second: number | null;
+  ours_over_generate: number | null;
+  identical_prompts: number;
+}
+
+/** The weights of one head. Steps, layers and heads count from 0; of `layers` and `heads`. */
+export interface AttentionHead {
+  step: number;
+  layer: number;
+  head: number;
+  layers: number;
+  heads: number;
+  slots: number[];
+  weights: string;
+}
+
+/** What the model needs to compute a step's weights: it computes one layer for all heads. */
+export interface AttentionQuestion {
+  model: string;
+  backend: string;
+  step: number;
+  prefix: number[];
+  token_ids: number[];
+  parents: number[];
+  layer?: number | null;
+  head?: number | null;
+}
+
+/** How the gain fades with the batch size, and where it ends. */
+export interface BatchReport {
+  model: string;
+  heads: string;
+  backend: string;
+  device: string;
+  method: string;
+  context_length: number;
+  /** of text that τ rests on */
+  positions: number;
+  tree: number[][];
+  rows: number;
+  tokens_per_step: number;
+  tokens_per_step_by_rows: Record<string, number>;
+  sizes: BatchSize[];
+  most_rows_per_second: number;
+  gone_from: number | null;
+  best_gone_from: number | null;
+  sentence: string;
+}
+
+/** One batch size. Times and rates of passes are measured, what Medusa makes of them estimated. */
+export interface BatchSize {
+  batch: number;
+  cost_curve: CostCurve;
+  rows_per_second: number[];
+  heads_ms: number;
+  rest_ms: number;
+  /** measured, all sequences together */
+  plain_tokens_per_second: number;
+  /** the method's: estimate, with the best fixed tree */
+  tokens_per_second: number;
+  /** estimate, with the best fixed tree */
+  speedup: number;
+  /** estimate */
+  speedup_by_rows: Record<string, number>;
+  best_rows: number;
+  /** estimate; 1 where plain decoding is fastest */
+  best_speedup: number;
+}
+
+/** The whole benchmark. `speedup` and `per_category` are the main method's over plain. */
+export interface BenchReport {
+  model: string;
+  heads: string | null;
+  backend: string;
+  device: string;
+  main_method: string | null;
+  max_new_tokens: number;
+  tree: string;
+  prompts: number;
+  identical_prompts: number;
+  speedup: number | null;
+  spread: number | null;
+  methods: Record<string, MethodFigures>;
+  per_category: Record<string, CategoryFigures>;
+  overhead: Overhead[];
+  cost_curve: CostCurve | null;
+  reference?: Reference | null;
+  assisted_reference: Record<string, AssistedReference>;
+  details: Record<string, MethodDetails>;
+  unavailable: Record<string, string>;
+  plain_over_generate?: number | null;
+  races: PromptFigures[];
+  sentence: string;
+}
+
+/** One method's races of one category of prompts; `spread` as in BenchReport. */
+export interface CategoryFigures {
+  prompts: number;
+  speedup: number | null;
+  spread: number | null;
+  tokens_per_step: number | null;
+}
+
+/** Measured cost of a verify pass by its number of rows (the root counted). */
+export interface CostCurve {
+  /** tokens in the KV cache during the passes */
+  context_length: number;
+  rounds: number;
+  one_row_ms: number;
+  rows: number[];
+  milliseconds: number[];
+  ratios: number[];
+}
+
+/** Of the steps that reached a depth: how many accepted a node there. */
+export interface DepthFigures {
+  depth: number;
+  accepted: number;
+  first_rejections: number;
+  rate: number | null;
+}
+
+/** Where a method's tokens first differ from plain's; a text that has ended has no token there. */
+export interface Difference {
+  position: number;
+  plain_token: number | null;
+  plain_text: string | null;
+  method_token: number | null;
+  method_text: string | null;
+  verdict?: "tie" | "divergence" | null;
+  explanation?: string | null;
+}
+
+/** Bytes beside the base model's. Tensors that the base model owns too are not counted. */
+export interface ExtraMemory {
+  weights_bytes: number;
+  cache_bytes: number;
+  context_length: number;
+  base_bytes: number;
+  /** Extra bytes over the base model's. */
+  share: number;
+  /** Extra memory in 10⁶ bytes. */
+  megabytes: number;
+}
+
+/** Who made the run, with what. */
+export interface Header {
+  /** ISO 8601, UTC */
+  created: string;
+  explorer_version: string;
+  model: string;
+  /** where an adapter changed the model: what the output is lossless to */
+  tuned?: string | null;
+  heads: string | null;
+  num_heads: number;
+  backend: string;
+  device: string;
+  versions: Record<string, string>;
+  settings: Settings;
+  /** None in traces from before there was any */
+  shown?: Shown | null;
+  prompt: string;
+  prompt_ids: number[];
+  /** how many of prompt_ids, at the end, the model wrote in earlier runs */
+  continued_tokens: number;
+  /** predictions from the last prompt token */
+  prompt_position: Position | null;
+  prefill_ms: number;
+  eos_ids: number[];
+}
+
+/** What lookahead decoding had at hand in a step. */
+export interface LookaheadState {
+  /** [levels][W] */
+  window: number[][];
+  /** what the pool holds behind the root, newest first */
+  guesses: number[][];
+  /** n-grams in the whole pool */
+  pool_size: number;
+}
+
+/** One method over all prompts. */
+export interface MethodDetails {
+  explanation: string;
+  identical_prompts: number;
+  plain_tokens_per_second: number | null;
+  spread: number | null;
+  acceptance: DepthFigures[];
+  emitted_per_step: Record<string, number>;
+  per_category: Record<string, CategoryFigures>;
+  memory: ExtraMemory | null;
+  prediction: Prediction | null;
+}
+
+/** All runs of one method together. Seconds are its own steps', without prefill and recording. */
+export interface MethodFigures {
+  tokens: number;
+  steps: number;
+  seconds: number;
+  tokens_per_second: number | null;
+  tokens_per_step: number | null;
+  step_ms: number | null;
+  speedup: number | null;
+  shares: Shares | null;
+}
+
+/** One tree: how its step divides, and how much slower recording makes it. */
+export interface Overhead {
+  tree: string;
+  nodes: number;
+  n: number;
+  steps: number;
+  step_ms: number;
+  shares: Shares | null;
+  recording: number | null;
+}
+
+/** How one token is written. `text` is None where its bytes alone are not valid UTF-8. */
+export interface Piece {
+  text: string | null;
+  /** hex of the raw bytes, only where text is None */
+  bytes?: string | null;
+}
+
+/** One token of the plain lane: a one-row step. */
+export interface PlainToken {
+  token_id: number;
+  prob: number;
+  milliseconds: number;
+}
+
+/** What was predicted from one emitted position (or from the last token of the prompt). */
+export interface Position {
+  index: number;
+  base_choice: number;
+  heads: TopTokens[];
+}
+
+/** Formulas beside the measured speedup; errors are predicted / measured − 1. */
+export interface Prediction {
+  chain: boolean;
+  alpha: number | null;
+  drafted: number;
+  rows: number;
+  cost: number;
+  draft: number;
+  rest: number;
+  tokens_per_step: number;
+  product: number | null;
+  speedup_idealised: number;
+  speedup_at_cost: number;
+  pays_as_published: boolean;
+  pays_corrected: boolean;
+  measured_tokens_per_step: number;
+  measured_speedup: number;
+  error_idealised: number;
+  error_at_cost: number;
+}
+
+/** One race: a prompt decoded by one method and by plain decoding. */
+export interface PromptFigures {
+  number: number;
+  id: string;
+  category: string;
+  method: string;
+  tokens: number;
+  identical: boolean;
+  tokens_per_step: number | null;
+  tokens_per_second: number | null;
+  plain_tokens_per_second: number | null;
+  speedup: number | null;
+  spread: number | null;
+  difference?: Difference | null;
+}
+
+/** Tokens per second of both, prefill excluded, and how many texts were the same. */
+export interface Reference {
+  prompts: number;
+  plain_tokens_per_second: number | null;
+  generate_tokens_per_second: number | null;
+  plain_over_generate: number | null;
+  identical_prompts: number;
+}
+
+/** How the run was asked for. Beside the fields: the parameters of methods. */
+export interface Settings {
+  method: string;
+  tree: string;
+  acceptance: string;
+  temperature: number;
+  top_p: number;
+  top_k: number;
+  epsilon: number;
+  delta: number;
+  seed: number;
+  max_new_tokens: number;
+  system_prompt?: string | null;
+  raw_prompt: boolean;
+}
+
+/** Share of a step's time by part, 0…1. `outside` = draft + accept + commit; they sum to 1. */
+export interface Shares {
+  heads: number;
+  draft: number;
+  verify: number;
+  accept: number;
+  commit: number;
+  outside: number;
+}
+
+/** How the run's method is called on a page, and who guesses at a {depth}. */
+export interface Shown {
+  title: string;
+  drafter: string;
+}
+
+/** One step. Row-wise lists have length n and follow the tree's row order. */
+export interface Step {
+  index: number;
+  /** tokens in the KV cache before the verify pass */
+  context_length: number;
+  /** index into Trace.trees */
+  tree: number;
+  token_ids: number[];
+  /** by the drafter, given the path; root: 1 */
+  draft_probs: number[];
+  /** product of draft_probs along the path */
+  joint_probs: number[];
+  /** of the row's token, by the base model at its parent's row, as the rule sees it */
+  base_probs: number[];
+  /** 0: the base model's first */
+  base_ranks: number[];
+  /**
+   * what the rule wanted below each row: the argmax, or the token drawn; −1 where it was never
+   * asked
+   */
+  choices: number[];
+  /** typical acceptance: what a row's base_prob had to exceed */
+  thresholds?: number[] | null;
+  verdicts: ("root" | "accepted" | "rejected" | "pruned")[];
+  /** base model's best at each row; empty: no pass */
+  base_top: TopTokens[];
+  /** rows of the accepted path, root first */
+  accepted: number[];
+  /** tokens this step added to the text */
+  emitted: number[];
+  bonus: number | null;
+  bonus_prob: number | null;
+  /**
+   * the position that chose the root (the first step's is in the header), and positions of this or
+   * earlier steps that were not told yet; their index says which
+   */
+  positions: Position[];
+  timings: Timings;
+  /** where the heads see their path: what they offered below each row, best first */
+  draft_top?: TopTokens[] | null;
+  /**
+   * where nodes had to be worth their rows: what they cost, in the tokens that would have been
+   * written in the same time
+   */
+  price?: number | null;
+  lookahead?: LookaheadState | null;
+}
+
+/** Where the time of a step went, in milliseconds. `record` is no part of a lane's clock. */
+export interface Timings {
+  heads: number;
+  draft: number;
+  verify: number;
+  accept: number;
+  commit: number;
+  record: number;
+}
+
+/** The likeliest tokens of one distribution, best first. */
+export interface TopTokens {
+  ids: number[];
+  probs: number[];
+}
+
+/** A complete, replayable record of a run. */
+export interface Trace {
+  format_version: 1;
+  header: Header;
+  pieces: Record<string, Piece>;
+  trees: TreeShape[];
+  steps: Step[];
+  /** the plain lane of the same race */
+  plain: PlainToken[];
+  plain_prefill_ms?: number | null;
+  /** weights of some heads and steps */
+  attention: AttentionHead[];
+}
+
+/** The shape of a candidate tree: its non-root rank paths, parents before children. */
+export interface TreeShape {
+  name: string;
+  paths: number[][];
+}
