@@ -36,7 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reference",
         action="store_true",
-        help="also time transformers' generate() on the same weights",
+        help="also time transformers' generate() on the same weights, and llama.cpp's plain "
+        "decoding of the same GGUF file (which 'make reference' installs)",
     )
     add_length_options(parser)
     add_method_parameters(parser)
@@ -89,6 +90,7 @@ def render(result: dict[str, Any]) -> str:
             f"({number(reference['plain_tokens_per_second'], 1)} against "
             f"{number(reference['generate_tokens_per_second'], 1)} tokens/s)"
         )
+    parts += [_llama_cpp(result), *result["unavailable"].values()]
     return "\n\n".join(part for part in [*parts, result["sentence"]] if part)
 
 
@@ -179,6 +181,27 @@ def _assisted(result: dict[str, Any]) -> str:
     )
 
 
+def _llama_cpp(result: dict[str, Any]) -> str:
+    """llama.cpp's plain decoding, ours, and the fastest method raced, on the same file."""
+    found = result["llama_cpp"]
+    if found is None:
+        return ""
+    plain, best = found["plain_tokens_per_second"], found["best_tokens_per_second"]
+    rows = [("llama.cpp, plain", number(found["tokens_per_second"], 1), "1.00×")]
+    rows.append(("plain", number(plain, 1), number(found["plain_over_llama_cpp"], unit="×")))
+    if found["best_method"]:
+        ratio = number(found["best_over_llama_cpp"], unit="×")
+        rows.append((found["best_method"], number(best, 1), ratio))
+    same = "the same prompt tokens" if found["same_prompt_tokens"] else "OTHER prompt tokens"
+    return (
+        table(("same file", "tokens/s", "over llama.cpp"), rows)
+        + f"\n{found['version']}, threads: {found['threads']}, {same}; "
+        f"{found['identical_prompts']} of {found['prompts']} texts the same as plain; while the "
+        f"other side decoded, it used {_percent(found, 'idle_cpu')} of a core and we "
+        f"{_percent(found, 'our_idle_cpu')}"
+    )
+
+
 def _categories(result: dict[str, Any]) -> str:
     if not result["per_category"]:
         return ""
@@ -215,4 +238,4 @@ def _cost(result: dict[str, Any]) -> str:
 
 
 def _percent(shares: dict[str, float] | None, part: str) -> str:
-    return "–" if shares is None else f"{100 * shares[part]:.1f} %"
+    return "–" if shares is None or shares[part] is None else f"{100 * shares[part]:.1f} %"

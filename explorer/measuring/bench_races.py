@@ -12,6 +12,7 @@ from explorer.analysis.races import (
     Race,
     categories,
     finished_race,
+    geometric_mean,
     geometric_spread,
     method_figures,
 )
@@ -32,6 +33,16 @@ Races = dict[str, list[Race]]
 def settings_of(racing: Sequence[str], **values: object) -> dict[str, DecodeSettings]:
     """Greedy settings of every method that races plain; plain races itself if there is none."""
     return {method: decode_settings(method=method, **values) for method in racing or [PLAIN]}
+
+
+def fastest_method(races: Races) -> str | None:
+    """The method that gained most over plain decoding; None if none raced it."""
+    speedups = {
+        method: geometric_mean(race.figures.speedup for race in group) or 0.0
+        for method, group in races.items()
+        if method != PLAIN
+    }
+    return max(speedups, key=speedups.get) if speedups else None
 
 
 def race_turns(

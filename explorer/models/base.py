@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -25,7 +26,8 @@ class LanguageModel:
     `notes` are calm lines for the user: which backend and why, what was checked at start-up.
     `bit_exact` says whether a token's logits were found to be the same bits in passes of
     different widths, on this machine, at start-up. `tuned`, where an adapter has changed the model
-    (models/adapters.py), says what its output is lossless with respect to.
+    (models/adapters.py), says what its output is lossless with respect to. `gguf` is the file that
+    the weights were read from, where it is one of that format.
     """
 
     network: PreTrainedModel
@@ -39,6 +41,7 @@ class LanguageModel:
     notes: list[str] = field(default_factory=list)
     bit_exact: bool = False
     tuned: str | None = None
+    gguf: Path | None = None
 
     @property
     def config(self) -> Any:

@@ -77,6 +77,7 @@ def _wrapped(
         device=device,
         context_length=context or DEFAULT_CONTEXT,
         eos_ids=_eos_ids(network, tokenizer),
+        gguf=weights.gguf,
     )
 
 
