@@ -73,6 +73,13 @@ class ComparePage {
     return this.comparison.report?.details[method] ?? null;
   }
 
+  /** The floor of a method's steps and how long they took, or null. */
+  floor(method) {
+    const floor = this.comparison.report?.floor;
+    if (method !== "plain") return floor?.methods[method] ?? null;
+    return floor ? { ...floor, step_ms: floor.plain_step_ms } : null;
+  }
+
   /** Change which methods the table has rows for. */
   choose(methods) {
     if (this.comparison.run !== null) return; // a run keeps its rows

@@ -2,7 +2,7 @@
 
 import { card } from "../step_explorer/card.js";
 import { button, h, replace } from "../step_explorer/dom.js";
-import { NONE, percent, plural, rate, ratio } from "../step_explorer/numbers.js";
+import { milliseconds, NONE, percent, plural, rate, ratio } from "../step_explorer/numbers.js";
 import { copyMarkdown, saveCsv, saveJson } from "./exports.js";
 import { badge } from "./methods.js";
 
@@ -33,6 +33,10 @@ const COLUMNS = [
     "Share of a step's time: drafting (heads or draft model, and choosing), the verify pass, and the rest (accept and commit).",
   ],
   [
+    "over floor",
+    "The mean step's time over its floor: what the step has to read, at the speed with which this machine reads memory.",
+  ],
+  [
     "extra memory",
     "What the method holds beside the base model, counted from its tensors, and as a share of the base model's own.",
   ],
@@ -41,7 +45,7 @@ const COLUMNS = [
     "Prompts on which the method wrote plain decoding's very tokens, in this run. The link leads to the evidence, prompt by prompt.",
   ],
 ];
-const WIDTHS = [13.5, 7, 6, 12.5, 8, 16.5, 17, 10, 12]; // percent, so that nothing moves as figures come
+const WIDTHS = [13.5, 7, 6, 12.5, 8, 14.5, 16, 6.5, 10, 11]; // percent, so that nothing moves as figures come
 const DEPTHS = 4;
 
 export function tableView(page) {
@@ -87,7 +91,7 @@ export function tableView(page) {
       ? hint(report, prompts.length)
       : "every method races plain decoding on the same prompts";
     replace(body, ...page.chosen.map((name) => row(page, name)));
-    memory.textContent = weights(page);
+    memory.textContent = [weights(page), report?.floor?.sentence].filter(Boolean).join(" ");
   }
   return { element, update };
 }
@@ -133,6 +137,7 @@ function cells(page, name) {
     cell("is-number", ratio(figures.tokens_per_step)),
     cell("", ...(plain ? [NONE] : depths(details.acceptance))),
     cell("", shares(figures.shares)),
+    cell("is-number", overFloor(page.floor(name))),
     cell("is-number", megabytes(page, name, details?.memory)),
     plain ? cell("sx-soft", "the baseline") : asPlain(page, name, details),
   ];
@@ -179,6 +184,13 @@ function depths(acceptance) {
       ),
     ),
   ];
+}
+
+/** The mean step beside its floor. */
+function overFloor(floor) {
+  if (!floor?.step_over_floor) return NONE;
+  const title = `A step takes ${milliseconds(floor.step_ms)} ms; it has to read ${Math.round(floor.bytes / 1e6)} MB, which takes ${milliseconds(floor.floor_ms)} ms`;
+  return h("span", { title }, `${ratio(floor.step_over_floor)}×`);
 }
 
 function shares(found) {

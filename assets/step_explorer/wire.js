@@ -68,6 +68,7 @@ function stepOf(packed) {
     draft_top: packed.o?.map(topOf) ?? null,
     price: packed.pr ?? null,
     lookahead: packed.l,
+    floor: floorOf(packed.f ?? null),
     timings: Object.fromEntries(TIMES.map((name, i) => [name, packed.ms[i]])),
   };
 }
@@ -79,6 +80,8 @@ function topsOf(ids, probs, width) {
   }
   return tops;
 }
+
+const floorOf = (packed) => packed && { bytes: packed[0], milliseconds: packed[1] };
 
 function positionOf([index, base_choice, ...heads]) {
   return { index, base_choice, heads: heads.map(topOf) };

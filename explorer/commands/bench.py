@@ -75,6 +75,7 @@ def render(result: dict[str, Any]) -> str:
         _categories(result),
         _overhead(result),
         _cost(result),
+        _floor(result),
         _assisted(result),
     ]
     if result["speedup"] is not None:
@@ -235,6 +236,26 @@ def _cost(result: dict[str, Any]) -> str:
         return ""
     header = ("rows", *map(str, curve["rows"]))
     return table(header, [("C(n)", *(number(ratio) for ratio in curve["ratios"]))])
+
+
+def _floor(result: dict[str, Any]) -> str:
+    """What a step has to read, how long that takes at least, and how long the step took."""
+    floor = result["floor"]
+    if floor is None:
+        return ""
+    plain = floor | {"step_ms": floor["plain_step_ms"]}
+    rows = [
+        (
+            name,
+            number(found["bytes"] / 1e6, 1),
+            number(found["floor_ms"]),
+            number(found["step_ms"]),
+            number(found["step_over_floor"], unit="×"),
+        )
+        for name, found in {"plain": plain, **floor["methods"]}.items()
+    ]
+    header = ("floor", "MB/step", "floor ms", "ms/step", "over floor")
+    return f"{table(header, rows)}\n{floor['sentence']}"
 
 
 def _percent(shares: dict[str, float] | None, part: str) -> str:

@@ -25,6 +25,7 @@ from torch import Tensor, nn
 
 from explorer.kernels.int4 import Int4Linear, supports
 from explorer.kernels.linears import codes_of_blocks, four_bit_blocks
+from explorer.models.storages import storages, tensors_of
 from explorer.records.errors import ExplorerError
 from explorer.weights.gguf_codes import GROUP
 
@@ -253,3 +254,12 @@ class MedusaHeads(nn.Module):
         total = (logits - highest).exp_().sum(-1, keepdim=True)
         probs = (best - highest).exp_() / total
         return indices if self.token_map is None else self.token_map[indices], probs
+
+    def step_bytes(self) -> int:
+        """Bytes that a draft reads: every matrix as it is stored, once, the projection included.
+
+        Of a token map, as of Hydra's embeddings, it reads a few rows, which do not count.
+        """
+        looked_up = {id(tensor) for tensor in (self.token_map, getattr(self, "embeddings", None))}
+        read = (tensor for tensor in tensors_of(self) if id(tensor) not in looked_up)
+        return sum(storages(read).values())

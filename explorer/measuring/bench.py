@@ -15,6 +15,7 @@ from explorer.analysis.races import Race
 from explorer.analysis.shares import shares
 from explorer.decoding.loop import StepResult
 from explorer.measuring.assisted_reference import measure_assisted
+from explorer.measuring.bandwidth import read_bandwidth
 from explorer.measuring.bench_races import (
     Races,
     fastest_method,
@@ -120,6 +121,7 @@ def _measured_aside(
     }
     tell("cost curve", 0.9)
     side["curve"] = measure_cost_curve(lab.model, WIDTHS, curve_context(lab))
+    side["bandwidth"] = read_bandwidth(lab.model.device)
     if reference:
         tell("transformers' generate()", 0.95)
         compared = measure_reference(lab, prompts, SIDE_TOKENS)

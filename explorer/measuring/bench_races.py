@@ -18,6 +18,7 @@ from explorer.analysis.races import (
 )
 from explorer.analysis.shares import Shares, shares
 from explorer.measuring.bench_report import BenchReport, verdict_sentence
+from explorer.measuring.floor import measured_floor
 from explorer.measuring.memory import ExtraMemory
 from explorer.measuring.method_details import method_details
 from explorer.records.events import PlainRecorded, TraceBuilder
@@ -75,11 +76,13 @@ def report_of(
     memory: Mapping[str, ExtraMemory],
     plain_shares: Shares | None = None,
     curve: CostCurve | None = None,
+    bandwidth: float | None = None,
     **more: object,
 ) -> BenchReport:
     """The report on the races that have ended; `more` are further fields of it.
 
-    The first method besides plain is the main one. Without a cost curve there are no predictions.
+    The first method besides plain is the main one. Without a cost curve there are no predictions,
+    and without the bandwidth (GB/s) there is no floor.
     """
     racing = [method for method in settings if method != PLAIN]
     main = racing[0] if racing else None
@@ -98,6 +101,10 @@ def report_of(
         "methods": figures,
         "per_category": categories(mains),
         "cost_curve": curve,
+        "floor": bandwidth
+        and measured_floor(
+            lab, settings, [r for group in races.values() for r in group], figures, bandwidth
+        ),
         "details": {
             method: method_details(method, races[method], memory.get(method), curve)
             for method in racing

@@ -6,6 +6,7 @@ from pydantic import BaseModel as Schema
 from pydantic import ConfigDict, Field
 
 from explorer.analysis.cost_curve import CostCurve
+from explorer.analysis.floor import Floor
 from explorer.analysis.races import CategoryFigures, MethodFigures, PromptFigures
 from explorer.measuring.assisted_reference import AssistedReference
 from explorer.measuring.llama_cpp import LlamaCpp
@@ -41,6 +42,7 @@ class BenchReport(Schema):
     per_category: dict[str, CategoryFigures]
     overhead: list[Overhead] = Field(default_factory=list)
     cost_curve: CostCurve | None
+    floor: Floor | None = None
     reference: Reference | None = None
     assisted_reference: dict[str, AssistedReference] = Field(default_factory=dict)
     details: dict[str, MethodDetails] = Field(default_factory=dict)

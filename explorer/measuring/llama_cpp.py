@@ -19,13 +19,14 @@ from pydantic import ConfigDict, Field, ValidationError
 from explorer.measuring.llama_cpp_process import START_SECONDS, Worker, worker_command
 from explorer.measuring.reference import TimedRun, after_first, in_turn, ours, quotient, shortened
 from explorer.records.errors import ExplorerError
+from explorer.records.methods import PLAIN
 from explorer.records.settings import DecodeSettings
 
 if TYPE_CHECKING:
     from explorer.measuring.lab_protocol import LabProtocol
     from explorer.models.base import LanguageModel
 
-LLAMA_CPP, PLAIN, BEST = "llama.cpp", "plain", "best"
+LLAMA_CPP, BEST = "llama.cpp", "best"
 REPLY_SECONDS = 300.0  # for a reply, before it counts as hung
 SLOTS = 256  # llama.cpp's KV cache comes in multiples of this
 

@@ -59,7 +59,7 @@ def decoded(server: Any, request: dict[str, Any]) -> dict[str, Any]:
     timings = answer["timings"]
     return {
         "tokens": answer["__verbose"]["tokens"],
-        "passes": timings["predicted_n"] - 1,
+        "passes": max(0, timings["predicted_n"] - 1),
         "milliseconds": timings["predicted_ms"],
         "prompt_tokens": timings["prompt_n"] + timings["cache_n"],
     }

@@ -13,6 +13,7 @@ import torch
 
 from explorer.kernels.attention import FIXED_ORDER
 from explorer.kernels.lm_head import LMHead
+from explorer.models.storages import storages, tensors_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -152,6 +153,27 @@ class LanguageModel:
     def library_attention(self) -> AbstractContextManager[None]:
         """Within it the network runs with transformers' own attention and caches."""
         return self.attention("sdpa" if self.fixed_order else self.config._attn_implementation)
+
+    def step_bytes(self, context_length: int) -> int:
+        """Bytes that a one-row pass reads behind `context_length` tokens, LM head included.
+
+        Every matrix as it is stored, once, and keys and values of the context. Of the embedding it
+        reads one row, which does not count. A mixture of experts counts as if all were asked.
+        """
+        embedding = self.network.get_input_embeddings()
+        looked_up = {id(tensor) for tensor in tensors_of(embedding)}
+        read = [tensor for tensor in tensors_of(self.network) if id(tensor) not in looked_up]
+        weights = storages([*read, self.lm_head.weight])
+        return sum(weights.values()) + context_length * self._cache_bytes_per_token
+
+    @property
+    def _cache_bytes_per_token(self) -> int:
+        """Of keys and values in all layers; fixed-order attention keeps them in float32."""
+        config = self.config
+        size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+        heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+        width = 4 if self.fixed_order else self.network.dtype.itemsize
+        return 2 * config.num_hidden_layers * heads * size * width
 
     def synchronise(self) -> None:
         """Wait for the device, so that a clock read afterwards is true."""

@@ -162,3 +162,17 @@ def test_a_local_folder(tmp_path, backend):
     assert model.backend == backend or backend == "auto"
     with pytest.raises(ExplorerError, match="int4 backend"):
         load(folder, "int4")
+
+
+def test_a_step_reads_the_codes_as_they_are_stored(tmp_path):
+    model = load_model(model_options(model=str(write_gguf(tmp_path / "m.gguf")), backend="int4"))
+    assert model.gguf == tmp_path / "m.gguf"
+    head = model.lm_head.weight.nbytes
+    inside = model.step_bytes(0) - head
+    weights = sum(
+        module.in_features * module.out_features
+        for module in model.network.base_model.modules()
+        if isinstance(module, Int4Linear)
+    )
+    # half a byte for a weight, and scale and zero in bf16 for a group of 32; then norms and angles
+    assert 0.625 * weights <= inside <= 0.625 * weights + 4096
