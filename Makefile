@@ -1,17 +1,19 @@
 # make run    install what is missing and start the app
 # make test   install what is missing, a browser included, and run every test
+# make reference   install llama.cpp beside it, for 'python -m explorer bench --reference'
 # make lint   check style and formatting
 # Any other Python than python3: make run PYTHON=python3.12
 
 PYTHON ?= python3
 VENV := .venv
+REFERENCE := .venv-reference
 BIN := $(VENV)/bin
 MODULES := node_modules
 # Node and npm come with requirements-dev.txt: the same version everywhere, none to install first.
 NODE := PATH="$(CURDIR)/$(BIN):$$PATH"
 ARGS ?=
 
-.PHONY: run test lint format model browser clean
+.PHONY: run test reference lint format model browser clean
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.installed model
@@ -29,6 +31,9 @@ format: $(VENV)/.installed-dev $(MODULES)/.installed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(NODE) npm run --silent format
+
+# llama.cpp has an environment of its own, so that its dependencies cannot disturb the product's.
+reference: $(REFERENCE)/.installed
 
 # The default model, checked against its hash; nothing is fetched when it is already here.
 model: $(VENV)/.installed
@@ -58,5 +63,11 @@ $(MODULES)/.installed: package.json package-lock.json $(VENV)/.installed-dev
 	$(NODE) npm ci --no-progress
 	@touch $@
 
+$(REFERENCE)/.installed: requirements-reference.txt
+	@test -x $(REFERENCE)/bin/python || $(PYTHON) -m venv $(REFERENCE) || { rm -rf $(REFERENCE); \
+		echo "python3-venv is missing: install it (Debian: apt-get install python3-venv)" >&2; exit 1; }
+	$(REFERENCE)/bin/python -m pip install --disable-pip-version-check -r requirements-reference.txt
+	@touch $@
+
 clean:
-	rm -rf $(VENV) $(MODULES) .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(REFERENCE) $(MODULES) .pytest_cache .ruff_cache .hypothesis

@@ -69,7 +69,13 @@ def test_readme_front_matter_starts_this_app_on_a_space():
 
 @pytest.mark.parametrize(
     "name",
-    ["requirements.txt", "requirements-dev.txt", "requirements-train.txt", "requirements-mcp.txt"],
+    [
+        "requirements.txt",
+        "requirements-dev.txt",
+        "requirements-train.txt",
+        "requirements-mcp.txt",
+        "requirements-reference.txt",
+    ],
 )
 def test_requirements_are_pinned(name):
     lines = requirements(name)

@@ -83,6 +83,16 @@ export class ComparePage {
   }
 
   /**
+   * The floor of a method's steps and how long they took, or null.
+   * @param {string} method
+   */
+  floor(method) {
+    const floor = this.comparison.report?.floor;
+    if (method !== "plain") return floor?.methods[method] ?? null;
+    return floor ? { ...floor, step_ms: floor.plain_step_ms } : null;
+  }
+
+  /**
    * Change which methods the table has rows for.
    * @param {string[]} methods
    */

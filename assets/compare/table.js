@@ -2,7 +2,7 @@
 
 import { card } from "../step_explorer/card.js";
 import { button, h, replace } from "../step_explorer/dom.js";
-import { NONE, percent, plural, rate, ratio } from "../step_explorer/numbers.js";
+import { milliseconds, NONE, percent, plural, rate, ratio } from "../step_explorer/numbers.js";
 import { copyMarkdown, saveCsv, saveJson } from "./exports.js";
 import { badge } from "./methods.js";
 
@@ -40,6 +40,10 @@ const COLUMNS = [
     "Share of a step's time: drafting (heads or draft model, and choosing), the verify pass, and the rest (accept and commit).",
   ],
   [
+    "over floor",
+    "The mean step's time over its floor: what the step has to read, at the speed with which this machine reads memory.",
+  ],
+  [
     "extra memory",
     "What the method holds beside the base model, counted from its tensors, and as a share of the base model's own.",
   ],
@@ -48,7 +52,7 @@ const COLUMNS = [
     "Prompts on which the method wrote plain decoding's very tokens, in this run. The link leads to the evidence, prompt by prompt.",
   ],
 ];
-const WIDTHS = [13.5, 7, 6, 12.5, 8, 16.5, 17, 10, 12]; // percent, so that nothing moves as figures come
+const WIDTHS = [13.5, 7, 6, 12.5, 8, 14.5, 16, 6.5, 10, 11]; // percent, so that nothing moves as figures come
 const DEPTHS = 4;
 
 /** @param {ComparePage} page */
@@ -94,7 +98,7 @@ export function tableView(page) {
       ? hint(report, prompts.length)
       : "every method races plain decoding on the same prompts";
     replace(body, ...page.chosen.map((name) => row(page, name)));
-    memory.textContent = weights(page);
+    memory.textContent = [weights(page), report?.floor?.sentence].filter(Boolean).join(" ");
   }
   return { element, update };
 }
@@ -153,10 +157,11 @@ function cells(page, name) {
   const { report } = page.comparison;
   if (!figures?.tokens || !report)
     return COLUMNS.slice(1).map(() => h("td", { class: "sx-soft" }, NONE));
-  const [speed, perStep, time] = [
+  const [speed, perStep, time, floor] = [
     cell("is-number", rate(figures.tokens_per_second)),
     cell("is-number", ratio(figures.tokens_per_step)),
     cell("", shares(figures.shares)),
+    cell("is-number", overFloor(page.floor(name))),
   ];
   const memory = cell("is-number", megabytes(page, name, details?.memory));
   if (!details)
@@ -167,6 +172,7 @@ function cells(page, name) {
       perStep,
       cell("", NONE),
       time,
+      floor,
       memory,
       cell("sx-soft", "the baseline"),
     ];
@@ -177,6 +183,7 @@ function cells(page, name) {
     perStep,
     cell("", ...depths(details.acceptance)),
     time,
+    floor,
     memory,
     asPlain(page, name, details.identical_prompts, report.prompts),
   ];
@@ -232,6 +239,16 @@ function depths(acceptance) {
       ),
     ),
   ];
+}
+
+/**
+ * The mean step beside its floor.
+ * @param {ReturnType<ComparePage["floor"]>} floor
+ */
+function overFloor(floor) {
+  if (!floor?.step_over_floor) return NONE;
+  const title = `A step takes ${milliseconds(floor.step_ms)} ms; it has to read ${Math.round(floor.bytes / 1e6)} MB, which takes ${milliseconds(floor.floor_ms)} ms`;
+  return h("span", { title }, `${ratio(floor.step_over_floor)}×`);
 }
 
 /** @param {Shares | null} found */

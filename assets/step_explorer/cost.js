@@ -16,14 +16,19 @@ import { stepMs } from "./trace.js";
 
 const WORTH =
   "What nodes cost: the tokens that would be written in the time of their rows. What they promise: the sum of their chances, as the heads see them.";
+const FLOOR =
+  "The floor is the time that takes at this machine's speed of reading memory, measured when the model was loaded. What stays in the processor's cache from step to step comes faster.";
 /** @type {(keyof Step["timings"])[]} */
 const PARTS = ["heads", "draft", "verify", "accept", "commit"];
 
 /** @param {Explorer} app */
 export function costView(app) {
-  const { element } = card("cost", "What the step cost", "");
+  const { element, note } = card("cost", "What the step cost", "");
   const body = element.appendChild(h("div", { class: "sx-cost-body" }));
-  const draw = () => replace(body, ...(app.view ? costs(app.trace, app.view) : empty()));
+  const draw = () => {
+    replace(body, ...(app.view ? costs(app.trace, app.view) : empty()));
+    note.textContent = overFloor(app.view?.step);
+  };
   app.store.subscribe((any) => any("trace", "step") && draw());
   draw();
   return element;
@@ -50,6 +55,7 @@ function costs(trace, { step }) {
   const parts = PARTS.map((name) => [name, step.timings[name]]);
   const bars = [bar("this step", parts, total, longest)];
   if (plain) bars.push(bar("plain step", [["plain", plain]], plain, longest));
+  if (step.floor) bars.push(floorBar(step.floor, longest));
   const listed = h(
     "p",
     { class: "sx-parts" },
@@ -61,6 +67,21 @@ function costs(trace, { step }) {
   const drafted = (step.price ?? null) === null || step.token_ids.length > 1;
   return [...bars, listed, plain && drafted ? pays(trace, step) : null, worth(step)];
 }
+
+/**
+ * The least time that reading what the step has to read takes.
+ * @param {NonNullable<Step["floor"]>} floor
+ * @param {number} longest
+ */
+function floorBar({ bytes, milliseconds: least }, longest) {
+  const row = bar("floor", [["floor", least]], least, longest);
+  row.title = `This step had to read ${Math.round(bytes / 1e6)} MB. ${FLOOR}`;
+  return row;
+}
+
+/** @param {Step | undefined} step */
+const overFloor = (step) =>
+  step?.floor ? `${ratio(stepMs(step) / step.floor.milliseconds)}× its floor` : "";
 
 /**
  * Tokens per step that this tree needs here, as a line over what the run makes and this step.

@@ -142,6 +142,10 @@ function stepFault(step, trees) {
   if (offered !== null && !long(offered, isTop)) return "draft_top";
   const price = step.price ?? null;
   if (price !== null && !isTime(price)) return "price";
+  const floor = step.floor ?? null;
+  if (floor !== null && !(isObject(floor) && isCount(floor.bytes) && isTime(floor.milliseconds))) {
+    return "floor";
+  }
   /** @type {Check} */
   const isRow = (row) => isCount(row) && row < n;
   if (!listOf(step.accepted, isRow) || step.accepted.length === 0) return "accepted";

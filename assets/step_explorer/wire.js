@@ -94,6 +94,7 @@ function stepOf(packed) {
     draft_top: packed.o?.map(topOf) ?? null,
     price: packed.pr ?? null,
     lookahead: packed.l,
+    floor: floorOf(packed.f ?? null),
     timings: timingsOf(packed.ms),
   };
 }
@@ -117,6 +118,9 @@ function topsOf(ids, probs, width) {
   }
   return tops;
 }
+
+/** @param {[number, number] | null} packed */
+const floorOf = (packed) => packed && { bytes: packed[0], milliseconds: packed[1] };
 
 /** @param {PackedPosition} packed */
 function positionOf([index, base_choice, ...heads]) {

@@ -128,6 +128,17 @@ def tree_speedup(tokens_per_step: float, cost: float, overhead: float = 0.0) -> 
     return tokens_per_step / (cost + overhead)
 
 
+def read_milliseconds(size: int, bandwidth: float) -> float:
+    """Milliseconds in which `size` bytes are read with `bandwidth` GB/s (10⁹ bytes a second).
+
+    The memory roof of the roofline model (Williams, Waterman, Patterson 2009), as a time. Raises
+    ValueError unless the bandwidth is above 0.
+    """
+    if bandwidth <= 0:
+        raise ValueError(f"bandwidth must be above 0, not {bandwidth}")
+    return size / bandwidth / 1e6
+
+
 def acceptance_rate(accepted: int, first_rejections: int) -> float | None:
     """Accepted / (accepted + first rejections) among steps that reached a depth; None if none did.
 

@@ -36,7 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reference",
         action="store_true",
-        help="also time transformers' generate() on the same weights",
+        help="also time transformers' generate() on the same weights, and llama.cpp's plain "
+        "decoding of the same GGUF file (which 'make reference' installs)",
     )
     add_length_options(parser)
     add_method_parameters(parser)
@@ -74,6 +75,7 @@ def render(result: dict[str, Any]) -> str:
         _categories(result),
         _overhead(result),
         _cost(result),
+        _floor(result),
         _assisted(result),
     ]
     if result["speedup"] is not None:
@@ -89,6 +91,7 @@ def render(result: dict[str, Any]) -> str:
             f"({number(reference['plain_tokens_per_second'], 1)} against "
             f"{number(reference['generate_tokens_per_second'], 1)} tokens/s)"
         )
+    parts += [_llama_cpp(result), *result["unavailable"].values()]
     return "\n\n".join(part for part in [*parts, result["sentence"]] if part)
 
 
@@ -179,6 +182,27 @@ def _assisted(result: dict[str, Any]) -> str:
     )
 
 
+def _llama_cpp(result: dict[str, Any]) -> str:
+    """llama.cpp's plain decoding, ours, and the fastest method raced, on the same file."""
+    found = result["llama_cpp"]
+    if found is None:
+        return ""
+    plain, best = found["plain_tokens_per_second"], found["best_tokens_per_second"]
+    rows = [("llama.cpp, plain", number(found["tokens_per_second"], 1), "1.00×")]
+    rows.append(("plain", number(plain, 1), number(found["plain_over_llama_cpp"], unit="×")))
+    if found["best_method"]:
+        ratio = number(found["best_over_llama_cpp"], unit="×")
+        rows.append((found["best_method"], number(best, 1), ratio))
+    same = "the same prompt tokens" if found["same_prompt_tokens"] else "OTHER prompt tokens"
+    return (
+        table(("same file", "tokens/s", "over llama.cpp"), rows)
+        + f"\n{found['version']}, threads: {found['threads']}, {same}; "
+        f"{found['identical_prompts']} of {found['prompts']} texts the same as plain; while the "
+        f"other side decoded, it used {_percent(found, 'idle_cpu')} of a core and we "
+        f"{_percent(found, 'our_idle_cpu')}"
+    )
+
+
 def _categories(result: dict[str, Any]) -> str:
     if not result["per_category"]:
         return ""
@@ -214,5 +238,25 @@ def _cost(result: dict[str, Any]) -> str:
     return table(header, [("C(n)", *(number(ratio) for ratio in curve["ratios"]))])
 
 
+def _floor(result: dict[str, Any]) -> str:
+    """What a step has to read, how long that takes at least, and how long the step took."""
+    floor = result["floor"]
+    if floor is None:
+        return ""
+    plain = floor | {"step_ms": floor["plain_step_ms"]}
+    rows = [
+        (
+            name,
+            number(found["bytes"] / 1e6, 1),
+            number(found["floor_ms"]),
+            number(found["step_ms"]),
+            number(found["step_over_floor"], unit="×"),
+        )
+        for name, found in {"plain": plain, **floor["methods"]}.items()
+    ]
+    header = ("floor", "MB/step", "floor ms", "ms/step", "over floor")
+    return f"{table(header, rows)}\n{floor['sentence']}"
+
+
 def _percent(shares: dict[str, float] | None, part: str) -> str:
-    return "–" if shares is None else f"{100 * shares[part]:.1f} %"
+    return "–" if shares is None or shares[part] is None else f"{100 * shares[part]:.1f} %"

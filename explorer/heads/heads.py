@@ -26,6 +26,7 @@ from torch import Tensor, nn
 from explorer.heads.compiled_heads import CompiledHeads, fits
 from explorer.kernels.int4 import Int4Linear, supports
 from explorer.kernels.linears import codes_of_blocks, four_bit_blocks
+from explorer.models.storages import storages, tensors_of
 from explorer.records.errors import ExplorerError
 from explorer.weights.gguf_codes import GROUP
 
@@ -273,3 +274,14 @@ class MedusaHeads(nn.Module):
         total = (logits - highest).exp_().sum(-1, keepdim=True)
         probs = (best - highest).exp_() / total
         return indices if self.token_map is None else self.token_map[indices], probs
+
+    def step_bytes(self) -> int:
+        """Bytes that a draft reads: every matrix as it is stored, once, the projection included.
+
+        Of a token map, as of Hydra's embeddings, it reads a few rows, which do not count.
+        """
+        if self.compiled is not None:
+            return self.compiled.num_bytes
+        looked_up = {id(tensor) for tensor in (self.token_map, getattr(self, "embeddings", None))}
+        read = (tensor for tensor in tensors_of(self) if id(tensor) not in looked_up)
+        return sum(storages(read).values())

@@ -78,6 +78,11 @@ class LMHead:
             logits = torch.tanh(logits / self.softcap) * self.softcap
         return logits
 
+    @property
+    def stored(self) -> torch.Tensor:
+        """The matrix as a product reads it."""
+        return self.weight
+
     def part(self, ids: torch.Tensor) -> LMHead:
         """The LM head over these tokens [m] alone, in their order."""
         weight = self.weight[ids]
@@ -125,6 +130,11 @@ class IntegerHead(LMHead):
     def __init__(self, weight: torch.Tensor, matrix: IntegerMatrix, **rest: Any) -> None:
         super().__init__(weight, rows_of_weight(weight), **rest)
         self.matrix = matrix
+
+    @property
+    def stored(self) -> torch.Tensor:
+        """The matrix as a product reads it: its tiles."""
+        return self.matrix.tiles
 
     def part(self, ids: torch.Tensor) -> IntegerHead:
         """The LM head over these tokens [m] alone, in their order."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib.metadata
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from explorer.decoding.acceptance import acceptance_rule
 from explorer.decoding.dynamic import DynamicTree
@@ -17,6 +18,7 @@ from explorer.decoding.tree import ROOT_ONLY, Tree, require_fit
 from explorer.decoding.tree_names import MEASURED_TREES, parse_tree
 from explorer.lab.attention import AttentionWeights
 from explorer.lab.run_start import RunStart, continuation, encode, run_start
+from explorer.measuring.floor import reads_of
 from explorer.measuring.head_set import HeadSet
 from explorer.models.base import LanguageModel
 from explorer.models.chat import Pieces
@@ -25,6 +27,7 @@ from explorer.recording.recorder import Recorder
 from explorer.records.continuation import Continuation
 from explorer.records.errors import ExplorerError
 from explorer.records.events import Event, PlainRecorded, PlainStarted, collect
+from explorer.records.floor import StepFloor
 from explorer.records.methods import METHODS, PLAIN
 from explorer.records.schema import PlainToken, Settings, Shown, Trace
 from explorer.records.settings import DecodeSettings, decode_settings
@@ -35,13 +38,15 @@ from explorer.records.version import __version__
 class Lab(AttentionWeights):
     """A base model, its heads if it has any, and the ways to run them: decode, race, compare.
 
-    `heads` holds one set of each architecture at most: "medusa", "hydra".
+    `heads` holds one set of each architecture at most: "medusa", "hydra". `read_bandwidth` is how
+    fast this machine reads memory, in GB/s; where it is known, a step is recorded with its floor.
     """
 
     model: LanguageModel
     heads: dict[str, HeadSet] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     draft: LanguageModel | None = None
+    read_bandwidth: float | None = None
 
     def __post_init__(self) -> None:
         self.pieces = Pieces(self.model.tokenizer)
@@ -195,7 +200,13 @@ class Lab(AttentionWeights):
                 yield name, event
 
     def _recorder(self, settings: DecodeSettings, chosen: HeadSet | None) -> Recorder:
-        return Recorder(self.pieces, chosen.heads if chosen else None, settings)
+        heads = chosen.heads if chosen else None
+        return Recorder(self.pieces, heads, settings, self._floor(settings))
+
+    def _floor(self, settings: DecodeSettings) -> Callable[[int], StepFloor] | None:
+        """The floor of the method's steps by their context length, where it can be known."""
+        reads = None if self.read_bandwidth is None else reads_of(self, settings)
+        return None if reads is None else partial(reads.floor_at, bandwidth=self.read_bandwidth)
 
     def _recorded(
         self,

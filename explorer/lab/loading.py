@@ -7,6 +7,7 @@ from pathlib import Path
 
 from explorer.heads.checkpoints import load_heads
 from explorer.lab.lab import Lab
+from explorer.measuring.bandwidth import read_bandwidth
 from explorer.measuring.calibration import CurveMeter, auto_calibration
 from explorer.measuring.head_set import HeadSet
 from explorer.measuring.selfcheck import check_architecture, check_model
@@ -53,7 +54,7 @@ def load(
         base.compiled = llama_pass(base.network)
     tell("Checking the model", None)
     check_model(base)
-    lab = Lab(base, notes=base.notes)
+    lab = Lab(base, notes=base.notes, read_bandwidth=read_bandwidth(base.device))
     if not options.heads_sources:
         lab.notes.append("No heads: no Medusa decoding.")
     curves = CurveMeter(base, progress)

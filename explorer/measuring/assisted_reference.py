@@ -15,7 +15,16 @@ from pydantic import BaseModel as Schema
 from pydantic import ConfigDict
 from transformers import GenerationConfig
 
-from explorer.measuring.reference import Clock, TimedRun, clocked_generate, in_turn, ours, quotient
+from explorer.measuring.reference import (
+    Clock,
+    TimedRun,
+    after_first,
+    clocked_generate,
+    in_turn,
+    ours,
+    quotient,
+    shortened,
+)
 from explorer.records.settings import DecodeSettings
 
 if TYPE_CHECKING:
@@ -52,29 +61,24 @@ def _compare(
     lab: LabProtocol, prompts: Sequence[str], settings: DecodeSettings, theirs: Theirs
 ) -> AssistedReference:
     def run_theirs(ids: list[int], most: int) -> TimedRun:
-        text, clock = theirs(lab, ids, _shorter(settings, most))
+        text, clock = theirs(lab, ids, shortened(settings, most))
         return text, len(text) - clock.first_tokens, clock.seconds
 
     def run_ours(ids: list[int], most: int) -> TimedRun:
-        text, spent = ours(lab, ids, _shorter(settings, most))
-        return text, len(text) - 1, spent
+        return after_first(ours(lab, ids, shortened(settings, most)))
 
-    rates, identical = in_turn(
+    turns = in_turn(
         {"theirs": run_theirs, "ours": run_ours},
         [lab.encode(prompt, settings) for prompt in prompts],
         settings.max_new_tokens,
     )
     return AssistedReference(
         prompts=len(prompts),
-        ours_tokens_per_second=rates["ours"],
-        generate_tokens_per_second=rates["theirs"],
-        ours_over_generate=quotient(rates["ours"], rates["theirs"]),
-        identical_prompts=identical,
+        ours_tokens_per_second=turns.rates["ours"],
+        generate_tokens_per_second=turns.rates["theirs"],
+        ours_over_generate=quotient(turns.rates["ours"], turns.rates["theirs"]),
+        identical_prompts=turns.identical("ours", "theirs"),
     )
-
-
-def _shorter(settings: DecodeSettings, most: int) -> DecodeSettings:
-    return settings.model_copy(update={"max_new_tokens": most})
 
 
 def _with_draft(

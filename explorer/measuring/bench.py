@@ -15,9 +15,17 @@ from explorer.analysis.races import Race
 from explorer.analysis.shares import shares
 from explorer.decoding.loop import StepResult
 from explorer.measuring.assisted_reference import measure_assisted
-from explorer.measuring.bench_races import Races, race_turns, report_of, settings_of
+from explorer.measuring.bandwidth import read_bandwidth
+from explorer.measuring.bench_races import (
+    Races,
+    fastest_method,
+    race_turns,
+    report_of,
+    settings_of,
+)
 from explorer.measuring.bench_report import BenchReport
 from explorer.measuring.cost_curve import WIDTHS, measure_cost_curve
+from explorer.measuring.llama_cpp import LLAMA_CPP, measure_llama_cpp
 from explorer.measuring.memory import extra_memory
 from explorer.measuring.overhead import Overhead, measure_overhead, wide_tree
 from explorer.measuring.reference import measure_reference
@@ -34,6 +42,7 @@ SIDE_PROMPTS = 6  # prompts that overhead, plain's step shares and the reference
 SIDE_TOKENS = 64
 CONTEXT = 128
 RACES = 0.8  # of the progress; the rest is what is measured aside
+REFERENCED = 0.6  # of that much, where every prompt runs once more beside llama.cpp
 
 
 def bench(
@@ -51,13 +60,19 @@ def bench(
 
     `prompts` are records with "prompt" and optionally "id" and "category". The first method
     besides plain is the main one. With `reference`, what transformers' generate() can do too is
-    compared with it. `parameters` are those of single methods (records/methods.py). A cancelled
-    benchmark reports on the races that it finished. Raises ExplorerError for unknown methods, bad
-    settings or no prompts.
+    compared with it, and plain and the fastest method with llama.cpp; where that cannot run,
+    `unavailable` says why. `parameters` are those of single methods (records/methods.py). A
+    cancelled benchmark reports on the races that it finished. Raises ExplorerError for unknown
+    methods, bad settings or no prompts.
     """
     if not prompts:
         raise ExplorerError("A benchmark needs at least one prompt.")
-    tell = progress or quiet
+    progress = progress or quiet
+    most = REFERENCED if reference else 1.0
+
+    def tell(text: str, share: float | None) -> None:
+        progress(text, most * (share or 0.0))
+
     racing = [method for method in dict.fromkeys(methods) if method != PLAIN]
     chosen = settings_of(racing, tree=tree, max_new_tokens=max_new_tokens, **parameters)
     races = _races(lab, prompts, chosen, tell, cancel)
@@ -65,6 +80,8 @@ def bench(
         return report_of(lab, races, chosen, {})
     memory = {method: extra_memory(lab, chosen[method]) for method in racing}
     side = _measured_aside(lab, _side_prompts(prompts), chosen, reference, tell)
+    if reference:
+        side |= _beside_llama_cpp(lab, prompts, races, chosen, progress)
     return report_of(lab, races, chosen, memory, **side)
 
 
@@ -104,6 +121,7 @@ def _measured_aside(
     }
     tell("cost curve", 0.9)
     side["curve"] = measure_cost_curve(lab.model, WIDTHS, curve_context(lab))
+    side["bandwidth"] = read_bandwidth(lab.model.device)
     if reference:
         tell("transformers' generate()", 0.95)
         compared = measure_reference(lab, prompts, SIDE_TOKENS)
@@ -111,6 +129,31 @@ def _measured_aside(
         side["plain_over_generate"] = compared.plain_over_generate
         side["assisted_reference"] = measure_assisted(lab, prompts, _shortened(chosen))
     return side
+
+
+def _beside_llama_cpp(
+    lab: LabProtocol,
+    prompts: Sequence[dict[str, str]],
+    races: Races,
+    chosen: Mapping[str, DecodeSettings],
+    tell: Progress,
+) -> dict[str, object]:
+    """llama.cpp's figures on all prompts, or why there are none: fields for `report_of`."""
+    fastest = fastest_method(races)
+    plain = next(iter(chosen.values())).model_copy(update={"method": PLAIN})
+
+    def heard(replies: int) -> None:
+        number = max(1, replies)  # the first is a warm-up
+        share = REFERENCED + (1 - REFERENCED) * (number - 1) / len(prompts)
+        tell(f"llama.cpp, prompt {number} of {len(prompts)}", share)
+
+    try:
+        found = measure_llama_cpp(
+            lab, [record["prompt"] for record in prompts], plain, chosen.get(fastest), heard
+        )
+    except ExplorerError as error:
+        return {"unavailable": {LLAMA_CPP: str(error)}}
+    return {"llama_cpp": found}
 
 
 def plain_laps(lab: LabProtocol, prompt: str) -> Iterator[dict[str, float]]:

@@ -12,11 +12,13 @@ from explorer.analysis.races import (
     Race,
     categories,
     finished_race,
+    geometric_mean,
     geometric_spread,
     method_figures,
 )
 from explorer.analysis.shares import Shares, shares
 from explorer.measuring.bench_report import BenchReport, verdict_sentence
+from explorer.measuring.floor import measured_floor
 from explorer.measuring.memory import ExtraMemory
 from explorer.measuring.method_details import method_details
 from explorer.records.events import PlainRecorded, TraceBuilder
@@ -32,6 +34,16 @@ Races = dict[str, list[Race]]
 def settings_of(racing: Sequence[str], **values: object) -> dict[str, DecodeSettings]:
     """Greedy settings of every method that races plain; plain races itself if there is none."""
     return {method: decode_settings(method=method, **values) for method in racing or [PLAIN]}
+
+
+def fastest_method(races: Races) -> str | None:
+    """The method that gained most over plain decoding; None if none raced it."""
+    speedups = {
+        method: geometric_mean(race.figures.speedup for race in group) or 0.0
+        for method, group in races.items()
+        if method != PLAIN
+    }
+    return max(speedups, key=speedups.get) if speedups else None
 
 
 def race_turns(
@@ -64,11 +76,13 @@ def report_of(
     memory: Mapping[str, ExtraMemory],
     plain_shares: Shares | None = None,
     curve: CostCurve | None = None,
+    bandwidth: float | None = None,
     **more: object,
 ) -> BenchReport:
     """The report on the races that have ended; `more` are further fields of it.
 
-    The first method besides plain is the main one. Without a cost curve there are no predictions.
+    The first method besides plain is the main one. Without a cost curve there are no predictions,
+    and without the bandwidth (GB/s) there is no floor.
     """
     racing = [method for method in settings if method != PLAIN]
     main = racing[0] if racing else None
@@ -87,6 +101,10 @@ def report_of(
         "methods": figures,
         "per_category": categories(mains),
         "cost_curve": curve,
+        "floor": bandwidth
+        and measured_floor(
+            lab, settings, [r for group in races.values() for r in group], figures, bandwidth
+        ),
         "details": {
             method: method_details(method, races[method], memory.get(method), curve)
             for method in racing

@@ -6,8 +6,10 @@ from pydantic import BaseModel as Schema
 from pydantic import ConfigDict, Field
 
 from explorer.analysis.cost_curve import CostCurve
+from explorer.analysis.floor import Floor
 from explorer.analysis.races import CategoryFigures, MethodFigures, PromptFigures
 from explorer.measuring.assisted_reference import AssistedReference
+from explorer.measuring.llama_cpp import LlamaCpp
 from explorer.measuring.method_details import MethodDetails
 from explorer.measuring.overhead import Overhead
 from explorer.measuring.reference import Reference
@@ -19,7 +21,8 @@ class BenchReport(Schema):
 
     `speedup` is the geometric mean over prompts and `spread` the half-width of its 95 % interval,
     which says how far it would move with other prompts of the kind. `details` has what is told of
-    each method beside its speed, and `unavailable` why a method that was asked for did not run.
+    each method beside its speed, and `unavailable` why a method, or llama.cpp, did not run though
+    it was asked for.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -39,11 +42,13 @@ class BenchReport(Schema):
     per_category: dict[str, CategoryFigures]
     overhead: list[Overhead] = Field(default_factory=list)
     cost_curve: CostCurve | None
+    floor: Floor | None = None
     reference: Reference | None = None
     assisted_reference: dict[str, AssistedReference] = Field(default_factory=dict)
     details: dict[str, MethodDetails] = Field(default_factory=dict)
     unavailable: dict[str, str] = Field(default_factory=dict)
     plain_over_generate: float | None = None
+    llama_cpp: LlamaCpp | None = None
     races: list[PromptFigures]
     sentence: str
 

@@ -14,6 +14,7 @@ from explorer.analysis.cost_curve import CostCurve
 from explorer.analysis.races import Race
 from explorer.analysis.shares import Shares, shares
 from explorer.measuring.audit import NOISE_TEXTS, NOISE_TOKENS, explain
+from explorer.measuring.bandwidth import read_bandwidth
 from explorer.measuring.bench import curve_context, plain_laps
 from explorer.measuring.bench_races import Races, race_turns, report_of, settings_of
 from explorer.measuring.bench_report import BenchReport
@@ -86,6 +87,7 @@ class _Comparison:
     races: Races = field(default_factory=dict)
     plain_shares: Shares | None = None
     curve: CostCurve | None = None
+    bandwidth: float | None = None
 
     @property
     def cancelled(self) -> bool:
@@ -99,6 +101,7 @@ class _Comparison:
             self.memory,
             self.plain_shares,
             self.curve,
+            self.bandwidth,
             unavailable=self.unavailable,
         )
 
@@ -142,7 +145,7 @@ class _Comparison:
         return f"Prompt {done // len(methods) + 1} of {count}: {methods[done % len(methods)]}"
 
     def measure_aside(self, share: float) -> Iterator[Turn]:
-        """Where plain's time goes, and what a pass of so many rows costs."""
+        """Where plain's time goes, what a pass of so many rows costs, how fast memory is read."""
         laps = []
         for lap in plain_laps(self.lab, self.prompts[0]["prompt"]):
             laps.append(lap)
@@ -155,6 +158,7 @@ class _Comparison:
         last = next((i for i, n in enumerate(WIDTHS) if n >= max(rows, default=1)), len(WIDTHS))
         widths = WIDTHS[: last + 2]
         self.curve = measure_cost_curve(self.lab.model, widths, curve_context(self.lab))
+        self.bandwidth = read_bandwidth(self.lab.model.device)
 
     def explain_differences(self) -> Iterator[Turn]:
         """What the audit says of texts that differ from plain's; nothing where none does."""

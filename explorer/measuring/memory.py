@@ -11,6 +11,7 @@ from pydantic import ConfigDict, computed_field
 
 from explorer.decoding.registry import find_method
 from explorer.measuring.cost_curve import filled_cache
+from explorer.models.storages import storages, tensors_of
 from explorer.records.settings import DecodeSettings
 
 if TYPE_CHECKING:
@@ -53,15 +54,15 @@ def extra_memory(lab: LabProtocol, settings: DecodeSettings) -> ExtraMemory:
     A draft model is loaded for it, if it is not yet. N-gram pools and indices are Python objects
     of some kilobytes and count as nothing.
     """
-    base = _storages(_tensors(lab.model))
+    base = storages(_tensors(lab.model))
     own: dict[int, int] = {}
     cache_bytes = 0
     chosen = lab.heads_for(settings)
     if chosen is not None:
-        own = _storages([*chosen.heads.parameters(), *chosen.heads.buffers()])
+        own = storages(tensors_of(chosen.heads))
     elif find_method(settings.method, lab.heads).draft_model:
         draft = lab.draft_model(settings.draft_layers)
-        own, cache_bytes = _storages(_tensors(draft)), _cache_bytes(draft)
+        own, cache_bytes = storages(_tensors(draft)), _cache_bytes(draft)
     return ExtraMemory(
         weights_bytes=sum(size for place, size in own.items() if place not in base),
         cache_bytes=cache_bytes,
@@ -71,13 +72,7 @@ def extra_memory(lab: LabProtocol, settings: DecodeSettings) -> ExtraMemory:
 
 
 def _tensors(model: LanguageModel) -> Iterable[torch.Tensor]:
-    return [*model.network.parameters(), *model.network.buffers(), model.lm_head.weight]
-
-
-def _storages(tensors: Iterable[torch.Tensor]) -> dict[int, int]:
-    """Sizes in bytes of the tensors' memory, each piece once, by its address."""
-    storages = (tensor.untyped_storage() for tensor in tensors)
-    return {storage.data_ptr(): storage.nbytes() for storage in storages}
+    return [*tensors_of(model.network), model.lm_head.weight]
 
 
 def _cache_bytes(model: LanguageModel) -> int:

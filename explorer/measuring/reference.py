@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
@@ -50,51 +51,65 @@ def measure_reference(
     """Decode every prompt with both, the one that goes first changing from prompt to prompt."""
     settings = decode_settings(method="plain")
     runs = {
-        "generate": lambda ids, most: _after_first(generate(lab.model, ids, most)),
-        "plain": lambda ids, most: _after_first(plain(lab, ids, most)),
+        "generate": lambda ids, most: after_first(generate(lab.model, ids, most)),
+        "plain": lambda ids, most: after_first(plain(lab, ids, most)),
     }
     ids = [lab.encode(prompt, settings) for prompt in prompts]
-    rates, identical = in_turn(runs, ids, max_new_tokens)
+    turns = in_turn(runs, ids, max_new_tokens)
     return Reference(
         prompts=len(prompts),
-        plain_tokens_per_second=rates["plain"],
-        generate_tokens_per_second=rates["generate"],
-        plain_over_generate=quotient(rates["plain"], rates["generate"]),
-        identical_prompts=identical,
+        plain_tokens_per_second=turns.rates["plain"],
+        generate_tokens_per_second=turns.rates["generate"],
+        plain_over_generate=quotient(turns.rates["plain"], turns.rates["generate"]),
+        identical_prompts=turns.identical("plain", "generate"),
     )
 
 
-def _after_first(run: Run) -> TimedRun:
+def after_first(run: Run) -> TimedRun:
     """The first token comes from the prefill."""
     tokens, seconds = run
     return tokens, len(tokens) - 1, seconds
+
+
+@dataclass(frozen=True)
+class Turns:
+    """What several ways to decode did on the same prompts.
+
+    rates  tokens per second of each, None where nothing was timed
+    texts  the new tokens of each, prompt by prompt
+    """
+
+    rates: dict[str, float | None]
+    texts: dict[str, list[list[int]]]
+
+    def identical(self, one: str, other: str) -> int:
+        """On how many prompts these two wrote the same tokens."""
+        pairs = zip(self.texts[one], self.texts[other], strict=True)
+        return sum(a == b for a, b in pairs)
 
 
 def in_turn(
     runs: Mapping[str, Callable[[list[int], int], TimedRun]],
     prompts: Sequence[list[int]],
     max_new_tokens: int,
-) -> tuple[dict[str, float | None], int]:
-    """Two ways to decode, over the same prompts (token ids), the order changing between prompts.
-
-    Returns tokens per second of each, None where nothing was timed, and how often they wrote the
-    same.
-    """
-    tokens, seconds, identical = dict.fromkeys(runs, 0), dict.fromkeys(runs, 0.0), 0
-    for ids in prompts[:1]:  # warm up, so that neither pays for the first allocation
+) -> Turns:
+    """Several ways to decode, over the same prompts (token ids), each prompt begun by another."""
+    tokens, seconds = dict.fromkeys(runs, 0), dict.fromkeys(runs, 0.0)
+    texts: dict[str, list[list[int]]] = {name: [] for name in runs}
+    for ids in prompts[:1]:  # warm up, so that none pays for the first allocation
         for run in runs.values():
             run(ids, WARM_UP_TOKENS)
+    names = list(runs)
     for number, ids in enumerate(prompts):
-        texts = []
-        for name in reversed(runs) if number % 2 else runs:
+        first = number % len(names)
+        for name in names[first:] + names[:first]:
             text, timed, spent = runs[name](ids, max_new_tokens)
-            texts.append(text)
+            texts[name].append(text)
             if timed > 0:
                 tokens[name] += timed
                 seconds[name] += spent
-        identical += texts[0] == texts[1]
     rates = {n: tokens[n] / seconds[n] if seconds[n] > 0 else None for n in runs}
-    return rates, identical
+    return Turns(rates, texts)
 
 
 def quotient(a: float | None, b: float | None) -> float | None:
@@ -118,6 +133,11 @@ def ours(lab: LabProtocol, ids: list[int], settings: DecodeSettings) -> Run:
             start = time.perf_counter()
         end = time.perf_counter()
     return tokens, end - start
+
+
+def shortened(settings: DecodeSettings, most: int) -> DecodeSettings:
+    """The same settings for so many new tokens."""
+    return settings.model_copy(update={"max_new_tokens": most})
 
 
 def generate(model: LanguageModel, ids: list[int], max_new_tokens: int) -> Run:

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -15,6 +16,7 @@ from explorer.kernels.layout import Layout
 from explorer.kernels.llama_cache import LlamaCache
 from explorer.kernels.lm_head import LMHead
 from explorer.models.head_input import lm_head_input
+from explorer.models.storages import storages, tensors_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -33,6 +35,7 @@ class LanguageModel:
     a LlamaCache in the network's place. `tuned`, where an adapter has changed the model
     (models/adapters.py), says what its output is lossless with respect to. `whole_network` says
     that something stands between the network's body and its LM head, so a pass runs up to the head.
+    `gguf` is the file that the weights were read from, where it is one of that format.
     """
 
     network: PreTrainedModel
@@ -48,6 +51,7 @@ class LanguageModel:
     tuned: str | None = None
     compiled: LlamaPass | None = None
     whole_network: bool = False
+    gguf: Path | None = None
 
     @property
     def config(self) -> Any:
@@ -137,6 +141,28 @@ class LanguageModel:
     def library_attention(self) -> AbstractContextManager[None]:
         """Within it the network runs with transformers' own attention and caches."""
         return self.attention("sdpa" if self.fixed_order else self.config._attn_implementation)
+
+    def step_bytes(self, context_length: int) -> int:
+        """Bytes that a one-row pass reads behind `context_length` tokens, LM head included.
+
+        Every matrix as it is stored, once, and keys and values of the context. Of the embedding it
+        reads one row, which does not count. A mixture of experts counts as if all were asked.
+        """
+        ends = self.network.get_input_embeddings(), self.network.get_output_embeddings()
+        apart = {id(tensor) for end in ends for tensor in tensors_of(end)}
+        read = [tensor for tensor in tensors_of(self.network) if id(tensor) not in apart]
+        weights = storages([*read, self.lm_head.stored])
+        return sum(weights.values()) + context_length * self._cache_bytes_per_token
+
+    @property
+    def _cache_bytes_per_token(self) -> int:
+        """Of keys and values in all layers: fp16 in the compiled pass, float32 in fixed order."""
+        config = self.config
+        size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+        heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+        width = 4 if self.fixed_order else self.network.dtype.itemsize
+        width = 2 if self.compiled else width
+        return 2 * config.num_hidden_layers * heads * size * width
 
     def synchronise(self) -> None:
         """Wait for the device, so that a clock read afterwards is true."""

@@ -78,6 +78,11 @@ class DraftHead:
         """The rows [V_d, H] that it multiplies by, in the model's dtype."""
         return self.inner.weight
 
+    @property
+    def stored(self) -> Tensor:
+        """The matrix as a product reads it."""
+        return self.inner.stored
+
     def __call__(self, hidden: Tensor) -> Tensor:
         """Logits [n, V] float32 of hidden [n, H]."""
         logits = self.inner(hidden)

@@ -111,6 +111,7 @@ def _wrapped(
         context_length=context or DEFAULT_CONTEXT,
         eos_ids=_eos_ids(network, tokenizer),
         compiled=llama_pass(network),
+        gguf=weights.gguf,
     )
 
 

@@ -7,6 +7,7 @@ row's 49,152 logits is its best five and the figures of the tokens in question.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import torch
@@ -20,6 +21,7 @@ from explorer.kernels.lm_head import top_columns
 from explorer.models.chat import Pieces
 from explorer.recording.positions import DECIMALS, Positions, rounded, top_tokens
 from explorer.records.events import PositionsRecorded, RunStarted, StepRecorded
+from explorer.records.floor import StepFloor
 from explorer.records.schema import (
     TOP_BASE,
     Header,
@@ -34,13 +36,23 @@ from explorer.records.settings import DecodeSettings
 
 
 class Recorder:
-    """Writes one run down."""
+    """Writes one run down.
 
-    def __init__(self, pieces: Pieces, heads: MedusaHeads | None, settings: DecodeSettings) -> None:
+    `floor` tells the floor of the method's steps behind so many tokens, where it is known.
+    """
+
+    def __init__(
+        self,
+        pieces: Pieces,
+        heads: MedusaHeads | None,
+        settings: DecodeSettings,
+        floor: Callable[[int], StepFloor] | None = None,
+    ) -> None:
         self._pieces = pieces
         self._positions = Positions(heads)
         self._num_heads = heads.config.num_heads if heads else 0
         self._settings = settings
+        self._floor = floor
         self._told: set[int] = set()
         self._trees: dict[tuple, int] = {}
         self._steps = 0
@@ -83,6 +95,7 @@ class Recorder:
             emitted=result.emitted,
             positions=positions,
             timings=Timings(**milliseconds, record=record),
+            floor=self._floor_of(result),
             draft_top=offered,
             price=result.draft.price,
             lookahead=result.draft.lookahead,
@@ -90,6 +103,10 @@ class Recorder:
         )
         self._steps += 1
         return StepRecorded(step=step, pieces=new, trees=trees)
+
+    def _floor_of(self, result: StepResult) -> StepFloor | None:
+        passed = result.logits is not None
+        return self._floor(result.context_length) if self._floor and passed else None
 
     def _distribution(self, logits: torch.Tensor) -> torch.Tensor:
         """What the rule draws from; at temperature 0 the base model's softmax, for show."""

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from explorer.records.attention import MOST_HEADS, AttentionHead
+from explorer.records.floor import StepFloor
 from explorer.records.record import MAX_ROWS, Entries, Record, Table, TokenId
 
 FORMAT_VERSION = 1
@@ -158,6 +159,7 @@ class Step(Record):
         "positions of this or earlier steps that were not told yet; their index says which",
     )
     timings: Timings
+    floor: StepFloor | None = Field(None, description="None: not known, or no pass was needed")
     draft_top: Entries[TopTokens] | None = Field(
         None,
         max_length=MAX_ROWS,

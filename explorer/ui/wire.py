@@ -125,6 +125,7 @@ def _step(step: Step, positions: Sequence[Position]) -> dict[str, Any]:
         "o": step.draft_top and [_top(top) for top in step.draft_top],
         "pr": step.price,
         "l": step.lookahead and step.lookahead.model_dump(),
+        "f": step.floor and [step.floor.bytes, round(step.floor.milliseconds, TIME_DECIMALS)],
         "ms": [round(getattr(step.timings, name), TIME_DECIMALS) for name in Timings.model_fields],
     }
 

@@ -46,7 +46,11 @@ def test_table_charts_and_files_tell_the_same(scripted_url, compare, tmp_path):
         assert f"{figures['speedup']:.2f}×" in cells[2]
         assert f"± {details['spread']:.2f}" in cells[2]
         assert cells[3] == f"{figures['tokens_per_step']:.2f}"
-        assert cells[7].startswith(f"{details['identical_prompts']} of 2")
+        assert cells[8].startswith(f"{details['identical_prompts']} of 2")
+    floor = found["floor"]
+    for method, figures in {"plain": floor, **floor["methods"]}.items():
+        assert page.row(method)[6] == f"{figures['step_over_floor']:.2f}×"
+    assert floor["sentence"] in page.page.inner_text(".cx")
     assert "needs Hydra heads" in page.page.inner_text(".cx-reason")
     assert page.page.locator(".cx-cell").count() == 2
     assert page.page.locator(".sx-categories .cx-mark").count() >= len(found["details"])

@@ -108,6 +108,13 @@ def test_cost_names_every_part_and_from_when_the_tree_pays(steps, trace):
     assert f"{len(trace.new_token_ids) / len(trace.steps):.2f}" in told
 
 
+def test_cost_shows_the_floor_beside_the_step(steps, trace):
+    step, number = full_step(trace)
+    told = steps.show(number).text(".sx-cost")
+    assert f"{step.timings.step / step.floor.milliseconds:.2f}× its floor" in told
+    assert "floor 5.3 ms" in " ".join(told.split())
+
+
 def test_cost_tells_what_nodes_had_to_be_worth(alone, trace):
     first, second = trace.steps[1:3]
     bare = {"tree": 0, "price": 0.0, "verdicts": ["root"], "accepted": [0]}

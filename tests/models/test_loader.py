@@ -223,3 +223,17 @@ def test_a_repository_with_ggufs_alone_says_how_to_name_one(monkeypatch):
     monkeypatch.setattr(loader.hub, "gguf_files", lambda repo: ["a.Q4_0.gguf", "b.Q8_0.gguf"])
     with pytest.raises(ExplorerError, match=r"GGUF files only: name one .* owner/repo:a.Q4_0.gguf"):
         load_model(model_options(model="owner/repo"))
+
+
+def test_a_step_reads_the_codes_as_they_are_stored(tmp_path):
+    model = load_model(model_options(model=str(write_gguf(tmp_path / "m.gguf")), backend="int4"))
+    assert model.gguf == tmp_path / "m.gguf"
+    head = model.lm_head.stored.nbytes
+    inside = model.step_bytes(0) - head
+    weights = sum(
+        module.in_features * module.out_features
+        for module in model.network.base_model.modules()
+        if isinstance(module, PACKED)
+    )
+    # half a byte for a weight, two numbers of 16 bits for a group of 32; then norms and angles
+    assert 0.625 * weights <= inside <= 0.625 * weights + 4096

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
 
 from explorer.analysis.cost_curve import CostCurve
+from explorer.analysis.floor import StepReads, floor_report
 from explorer.analysis.races import Race, finished_race
 from explorer.analysis.shares import shares
 from explorer.measuring.bench_races import report_of, settings_of
@@ -28,6 +29,9 @@ CURVE = CostCurve(
     ratios=[1, 1.05, 1.2, 1.5, 2.2],
 )
 MEGABYTES = {"medusa": 12.1, "hydra": 12.4, "draft-model": 31.0}
+PLAIN_READS = StepReads(weights=100_000_000, heads=0, cache_per_token=40_000)
+MEDUSA_READS = StepReads(weights=100_000_000, heads=6_000_000, cache_per_token=40_000)
+STEP_MS = {"plain": 10.5, "medusa": 12.25}
 MODEL = SimpleNamespace(
     model=SimpleNamespace(name="SmolLM2-135M", backend="int4", device="cpu"), heads={}
 )
@@ -65,7 +69,8 @@ def comparison(
             )
         done = min(map(len, races.values()))
         whole = {name: kept[:done] for name, kept in races.items()}
-        more = {"unavailable": lacking}
+        floor = floor_report(PLAIN_READS, {"medusa": MEDUSA_READS}, 20.0, 128, STEP_MS)
+        more = {"unavailable": lacking, "floor": floor}
         told = report_of(MODEL, whole, settings, memory, _plain_shares(), CURVE, **more)
         yield Turn(f"Prompt {number + 1} of {len(prompts)} done", done / len(prompts), told)
         if cancel is not None and cancel.is_set():

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from explorer.records.continuation import Continuation
 from explorer.records.events import Event, PlainRecorded, PlainStarted, RunStarted, StepRecorded
+from explorer.records.floor import StepFloor
 from explorer.records.methods import METHODS
 from explorer.records.schema import (
     Header,
@@ -195,6 +196,7 @@ def _step(
             commit=0.4,
             record=1.0,
         ),
+        floor=None if bare else StepFloor(bytes=104_000_000 + at, milliseconds=5.25),
     )
 
 

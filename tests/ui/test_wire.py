@@ -56,6 +56,14 @@ def test_a_message_holds_what_comes_from_an_event_on():
     assert message == {"run": "key", "first": 3, "events": wire.packed[3:], "live": True}
 
 
+def test_a_step_is_told_with_its_floor():
+    floors = {
+        tuple(event[1]["f"] or ()) for event in wire_of(FakeLab()).packed if event[0] == "step"
+    }
+    assert {pair[1] for pair in floors if pair} == {5.25}
+    assert all(pair[0] >= 104_000_000 for pair in floors if pair)
+
+
 def test_the_price_of_the_nodes_is_told():
     packed = Wire()
     for event in FakeLab().race("hi", DecodeSettings(max_new_tokens=9)):

@@ -1,0 +1,25 @@
+"""How much memory tensors take, each piece of it counted once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import torch
+from torch import nn
+
+
+def tensors_of(module: nn.Module) -> Iterator[torch.Tensor]:
+    """All that a module computes with: parameters, buffers, and the scales of bitsandbytes."""
+    yield from module.buffers()
+    for parameter in module.parameters():
+        yield parameter
+        state = getattr(parameter, "quant_state", None)
+        for scales in (state, getattr(state, "state2", None)):
+            if scales is not None:
+                yield scales.absmax
+
+
+def storages(tensors: Iterable[torch.Tensor]) -> dict[int, int]:
+    """Sizes in bytes of the tensors' memory by its address, so that each piece counts once."""
+    found = (tensor.untyped_storage() for tensor in tensors)
+    return {storage.data_ptr(): storage.nbytes() for storage in found}
