@@ -83,6 +83,7 @@ export interface PackedStep {
   p: PackedPosition[];
   o: PackedTop[] | null;
   pr: number | null;
+  f?: [number, number] | null;
   l: Step["lookahead"];
   ms: number[];
 }

@@ -91,11 +91,13 @@ export interface BenchReport {
   per_category: Record<string, CategoryFigures>;
   overhead: Overhead[];
   cost_curve: CostCurve | null;
+  floor?: Floor | null;
   reference?: Reference | null;
   assisted_reference: Record<string, AssistedReference>;
   details: Record<string, MethodDetails>;
   unavailable: Record<string, string>;
   plain_over_generate?: number | null;
+  llama_cpp?: LlamaCpp | null;
   races: PromptFigures[];
   sentence: string;
 }
@@ -150,6 +152,18 @@ export interface ExtraMemory {
   megabytes: number;
 }
 
+/** Plain decoding's floor behind `context_length` tokens, and those of other methods. */
+export interface Floor {
+  context_length: number;
+  bytes: number;
+  read_bandwidth_gb_s: number;
+  floor_ms: number;
+  plain_step_ms: number | null;
+  step_over_floor: number | null;
+  methods: Record<string, MethodFloor>;
+  sentence: string;
+}
+
 /** Who made the run, with what. */
 export interface Header {
   /** ISO 8601, UTC */
@@ -174,6 +188,24 @@ export interface Header {
   prompt_position: Position | null;
   prefill_ms: number;
   eos_ids: number[];
+}
+
+/** Tokens per second of llama.cpp, plain decoding and the fastest method raced, and ratios. */
+export interface LlamaCpp {
+  prompts: number;
+  max_new_tokens: number;
+  threads: number;
+  version: string;
+  tokens_per_second: number | null;
+  plain_tokens_per_second: number | null;
+  plain_over_llama_cpp: number | null;
+  best_method: string | null;
+  best_tokens_per_second: number | null;
+  best_over_llama_cpp: number | null;
+  identical_prompts: number;
+  same_prompt_tokens: boolean;
+  idle_cpu: number | null;
+  our_idle_cpu: number | null;
 }
 
 /** What lookahead decoding had at hand in a step. */
@@ -209,6 +241,14 @@ export interface MethodFigures {
   step_ms: number | null;
   speedup: number | null;
   shares: Shares | null;
+}
+
+/** The floor of a method's steps, beside how long they took on average. */
+export interface MethodFloor {
+  bytes: number;
+  floor_ms: number;
+  step_ms: number | null;
+  step_over_floor: number | null;
 }
 
 /** One tree: how its step divides, and how much slower recording makes it. */
@@ -359,6 +399,8 @@ export interface Step {
    */
   positions: Position[];
   timings: Timings;
+  /** None: not known, or no pass was needed */
+  floor?: StepFloor | null;
   /** where the heads see their path: what they offered below each row, best first */
   draft_top?: TopTokens[] | null;
   /**
@@ -367,6 +409,13 @@ export interface Step {
    */
   price?: number | null;
   lookahead?: LookaheadState | null;
+}
+
+/** What a step had to read, and how long that takes at this machine's measured bandwidth. */
+export interface StepFloor {
+  /** weights of model and heads, keys and values */
+  bytes: number;
+  milliseconds: number;
 }
 
 /** Where the time of a step went, in milliseconds. `record` is no part of a lane's clock. */
