@@ -17,6 +17,7 @@ from explorer.kernels.dot import GROUP, RECORD
 from explorer.kernels.isa import instruction_set
 from explorer.kernels.linears import codes_of_blocks, eight_bit_codes_of, four_bit_blocks
 from explorer.kernels.matrices import IntegerMatrix
+from explorer.kernels.products import PRODUCTS
 from explorer.kernels.residual_heads import Heads, run_heads
 from explorer.kernels.team import new_team, reset
 from explorer.kernels.threads import on_all_threads, team_size
@@ -60,6 +61,7 @@ class CompiledHeads:
             num_tiles=num_tiles,
             width=projection.shape[0],
             team=self._team.ctypes.data,
+            **PRODUCTS,
         )
 
     @property

@@ -33,7 +33,7 @@ from explorer.kernels.compiled import (
     whole_at,
 )
 from explorer.kernels.dot import GROUP, RECORD
-from explorer.kernels.products import mix, put_half, put_halves, scores, tile_into, tile_onto
+from explorer.kernels.products import call, put_half, put_halves
 from explorer.kernels.quantise import quantise_group, quantise_row
 from explorer.kernels.team import join, take, take_next
 
@@ -73,6 +73,7 @@ class Pass(ctypes.Structure):
     mixed                [heads, n, head_size]
     scratch              [threads, scratch_size]
     team                 kernels/team.py
+    tile_into …          addresses of kernels (kernels/products.py)
     """
 
     _fields_ = [
@@ -80,7 +81,7 @@ class Pass(ctypes.Structure):
             "num_layers layers lanes hidden heads kv_heads head_size inner embedding "
             "cos sin final_norm n prefix tokens offsets visible keys values capacity "
             "x out records inner_records projected scores score_slots mixed scratch "
-            "scratch_size team"
+            "scratch_size team tile_into tile_onto score_kernel mix_kernel"
         ),
         ("epsilon", ctypes.c_float),
         ("scaling", ctypes.c_float),
@@ -195,7 +196,7 @@ def _project_head(p, weights, bits, head, out):
     for tile in range(tiles):
         place = weights + size * (head * tiles + tile)
         at = out + 4 * p.lanes * tile
-        tile_into(bits, place, groups, p.records, groups * RECORD, p.n, at, 4 * p.head_size)
+        call(p.tile_into, bits, place, groups, p.records, groups * RECORD, p.n, at, 4 * p.head_size)
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -236,7 +237,8 @@ def _score(p, phase, index):
         kv, first = item // chunks, SCORE_BLOCKS * (item % chunks)
         for block in range(first, min(first + SCORE_BLOCKS, blocks)):
             keys = 2 * SLOTS * p.head_size * (kv * (p.capacity // SLOTS) + block)
-            scores(
+            call(
+                p.score_kernel,
                 p.projected + 4 * p.head_size * queries * kv,
                 4 * p.head_size,
                 queries,
@@ -244,6 +246,7 @@ def _score(p, phase, index):
                 p.head_size,
                 p.scores + 4 * (p.score_slots * queries * kv + SLOTS * block),
                 4 * p.score_slots,
+                0,
             )
         item = take_next(p.team, phase, items)
 
@@ -286,7 +289,8 @@ def _mix(p, phase, index):
         out = p.mixed + 4 * p.head_size * queries * kv + 4 * GROUP * part
         for block in range(GROUP // SLOTS):
             feature = kv * (p.head_size // SLOTS) + part * (GROUP // SLOTS) + block
-            mix(
+            call(
+                p.mix_kernel,
                 p.scores + 4 * p.score_slots * queries * kv,
                 4 * p.score_slots,
                 queries,
@@ -294,6 +298,7 @@ def _mix(p, phase, index):
                 slots,
                 out + 4 * SLOTS * block,
                 4 * p.head_size,
+                0,
             )
         for q in range(queries):
             head = kv * group + q // p.n
@@ -313,7 +318,7 @@ def _multiply_onto(p, phase, weights, bits, records, inputs):
         for tile in range(CHUNK * item, min(CHUNK * item + CHUNK, tiles)):
             place = p.x + 4 * p.lanes * tile
             at = weights + size * tile
-            tile_onto(bits, at, groups, records, groups * RECORD, p.n, place, 4 * p.hidden)
+            call(p.tile_onto, bits, at, groups, records, groups * RECORD, p.n, place, 4 * p.hidden)
         item = take_next(p.team, phase, items)
 
 
@@ -339,7 +344,8 @@ def _gate_and_up(p, phase, layer, thread):
                 (layer.gate_bits, layer.gate, gate),
                 (layer.up_bits, layer.up, up),
             ):
-                tile_into(
+                call(
+                    p.tile_into,
                     bits,
                     weights + _tile_bytes(p, bits, groups) * at,
                     groups,

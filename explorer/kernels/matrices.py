@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from explorer.kernels.compiled import int64_fields
 from explorer.kernels.dot import GROUP, RECORD
 from explorer.kernels.isa import instruction_set
-from explorer.kernels.products import tile_into
+from explorer.kernels.products import PRODUCTS, call
 from explorer.kernels.quantise import quantise_row
 from explorer.kernels.team import new_team, reset, take, take_next
 from explorer.kernels.threads import on_all_threads
@@ -34,7 +34,9 @@ class Product(ctypes.Structure):
     team       kernels/team.py
     """
 
-    _fields_ = int64_fields("bits tiles num_tiles tile_bytes lanes groups x n records out team")
+    _fields_ = int64_fields(
+        "bits tiles num_tiles tile_bytes lanes groups x n records out team tile_into tile_onto"
+    )
 
 
 PRODUCT_TYPE = numba.from_dtype(np.dtype(Product))
@@ -63,6 +65,7 @@ class IntegerMatrix:
             lanes=lanes,
             groups=self._groups,
             team=self._team.ctypes.data,
+            **PRODUCTS,
         )
         self._at = ctypes.addressof(self._call)
 
@@ -157,7 +160,7 @@ def _product(p):
     while item >= 0:
         for tile in range(CHUNK * item, min(CHUNK * item + CHUNK, p.num_tiles)):
             weights, out = p.tiles + p.tile_bytes * tile, p.out + 4 * p.lanes * tile
-            tile_into(p.bits, weights, p.groups, p.records, row_bytes, p.n, out, out_bytes)
+            call(p.tile_into, p.bits, weights, p.groups, p.records, row_bytes, p.n, out, out_bytes)
         item = take_next(p.team, 1, items)
 
 

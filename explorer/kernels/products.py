@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numba
+from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
 from explorer.kernels.attend import FLOATS, HALVES, Rows, emit_mix, emit_scores
-from explorer.kernels.building import F16, at
+from explorer.kernels.building import F16, I64, at
 from explorer.kernels.dot import Product, TileProduct
 from explorer.kernels.isa import instruction_set
 
@@ -27,9 +28,7 @@ def _tile_product(bits: int, add: bool):
 
 
 @intrinsic
-def scores(_, queries, query_bytes, count, keys, size, out, out_bytes):
-    """See attend.emit_scores; all arguments are addresses and sizes."""
-
+def _scores(_, queries, query_bytes, count, keys, size, out, out_bytes):
     def generate(context, builder, signature, arguments):
         queries, query_bytes, count, keys, size, out, out_bytes = arguments
         emit_scores(builder, Rows(queries, query_bytes), count, keys, size, Rows(out, out_bytes))
@@ -39,9 +38,7 @@ def scores(_, queries, query_bytes, count, keys, size, out, out_bytes):
 
 
 @intrinsic
-def mix(_, weights, weight_bytes, count, values, slots, out, out_bytes):
-    """See attend.emit_mix; all arguments are addresses and sizes."""
-
+def _mix(_, weights, weight_bytes, count, values, slots, out, out_bytes):
     def generate(context, builder, signature, arguments):
         weights, weight_bytes, count, values, slots, out, out_bytes = arguments
         emit_mix(builder, Rows(weights, weight_bytes), count, values, slots, Rows(out, out_bytes))
@@ -75,11 +72,27 @@ def put_halves(_, address, numbers):
     return types.void(types.int64, types.int64), generate
 
 
+@intrinsic
+def call(_, address, a, b, c, d, e, f, g, h):
+    """Call a kernel at its address."""
+
+    def generate(context, builder, signature, arguments):
+        address, *rest = arguments
+        kind = ir.FunctionType(ir.VoidType(), [I64] * len(rest))
+        builder.call(builder.inttoptr(address, kind.as_pointer()), rest)
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 9), generate
+
+
 product_4, product_8 = _tile_product(4, False), _tile_product(8, False)
 add_product_4, add_product_8 = _tile_product(4, True), _tile_product(8, True)
+ARGUMENTS = types.void(*[types.int64] * 8)
+# Each is a function of its own, called by its address: numba would else optimise it again in every
+# function that calls one that calls it, and the first start would take three times as long.
 
 
-@numba.njit(cache=True, error_model="numpy")
+@numba.cfunc(ARGUMENTS, cache=True)
 def tile_into(bits, weights, groups, rows, row_bytes, count, out, out_bytes):
     """out[r] = tile · row[r] for `count` rows; see dot.Product."""
     if bits == 4:
@@ -88,10 +101,27 @@ def tile_into(bits, weights, groups, rows, row_bytes, count, out, out_bytes):
         product_8(weights, groups, rows, row_bytes, count, out, out_bytes)
 
 
-@numba.njit(cache=True, error_model="numpy")
+@numba.cfunc(ARGUMENTS, cache=True)
 def tile_onto(bits, weights, groups, rows, row_bytes, count, out, out_bytes):
     """out[r] += tile · row[r] for `count` rows; see dot.Product."""
     if bits == 4:
         add_product_4(weights, groups, rows, row_bytes, count, out, out_bytes)
     else:
         add_product_8(weights, groups, rows, row_bytes, count, out, out_bytes)
+
+
+@numba.cfunc(ARGUMENTS, cache=True)
+def scores(queries, query_bytes, count, keys, size, out, out_bytes, _):
+    """See attend.emit_scores."""
+    _scores(queries, query_bytes, count, keys, size, out, out_bytes)
+
+
+@numba.cfunc(ARGUMENTS, cache=True)
+def mix(weights, weight_bytes, count, values, slots, out, out_bytes, _):
+    """See attend.emit_mix."""
+    _mix(weights, weight_bytes, count, values, slots, out, out_bytes)
+
+
+# The fields of a call that hold their addresses.
+PRODUCTS = {"tile_into": tile_into.address, "tile_onto": tile_onto.address}
+ATTENTION = {"score_kernel": scores.address, "mix_kernel": mix.address}

@@ -16,7 +16,7 @@ from numba import types
 
 from explorer.kernels.compiled import exp32, floats, int64_fields, largest, silu, whole_at
 from explorer.kernels.dot import GROUP, RECORD
-from explorer.kernels.products import tile_into, tile_onto
+from explorer.kernels.products import call
 from explorer.kernels.quantise import quantise_row
 from explorer.kernels.team import join, take, take_next
 
@@ -44,7 +44,7 @@ class Heads(ctypes.Structure):
     _fields_ = int64_fields(
         "heads rows hidden lanes num_blocks terms matrices blocks biases projection "
         "projection_bits num_tiles width top num_sources sources source_records "
-        "records x logits ids probs scratch team"
+        "records x logits ids probs scratch team tile_into tile_onto"
     )
 
 
@@ -94,9 +94,9 @@ def _first_block(p, phase, thread):
             at = matrices[head, term] + tile_bytes * tile
             rows = p.source_records + row_bytes * p.rows * term
             if term == 0:
-                tile_into(8, at, groups, rows, row_bytes, p.rows, y, 4 * p.lanes)
+                call(p.tile_into, 8, at, groups, rows, row_bytes, p.rows, y, 4 * p.lanes)
             else:
-                tile_onto(8, at, groups, rows, row_bytes, p.rows, y, 4 * p.lanes)
+                call(p.tile_onto, 8, at, groups, rows, row_bytes, p.rows, y, 4 * p.lanes)
         _finish_tile(p, head, tile, 0, y)
         item = take_next(p.team, phase, items)
 
@@ -116,7 +116,7 @@ def _further_block(p, phase, block, thread):
             blocks[head, block - 1] + tile_bytes * tile,
             p.records + row_bytes * p.rows * head,
         )
-        tile_into(8, at, groups, rows, row_bytes, p.rows, y, 4 * p.lanes)
+        call(p.tile_into, 8, at, groups, rows, row_bytes, p.rows, y, 4 * p.lanes)
         _finish_tile(p, head, tile, block, y)
         item = take_next(p.team, phase, items)
 
@@ -131,7 +131,17 @@ def _project(p, phase):
     while item >= 0:
         for tile in range(CHUNK * item, min(CHUNK * item + CHUNK, p.num_tiles)):
             at, out = p.projection + tile_bytes * tile, p.logits + 4 * p.lanes * tile
-            tile_into(p.projection_bits, at, groups, p.records, row_bytes, rows, out, out_bytes)
+            call(
+                p.tile_into,
+                p.projection_bits,
+                at,
+                groups,
+                p.records,
+                row_bytes,
+                rows,
+                out,
+                out_bytes,
+            )
         item = take_next(p.team, phase, items)
 
 

