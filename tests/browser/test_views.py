@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from explorer.analysis.speedup import acceptance_by_depth, race_figures
 from explorer.records.files import read_trace
+from explorer.records.schema import Shown
 from explorer.records.summary import method_clock, plain_clock
 from explorer.records.text import visible
 from explorer.ui.examples import INDEX
@@ -200,7 +201,8 @@ def test_timeline_is_dragged(steps):
 
 def test_the_lane_and_its_curve_are_called_by_the_method(alone, trace):
     settings = trace.header.settings.model_copy(update={"method": "hydra"})
-    header = trace.header.model_copy(update={"settings": settings})
+    shown = Shown(title="Hydra", drafter="Hydra head {depth}")
+    header = trace.header.model_copy(update={"settings": settings, "shown": shown})
     steps = alone().open(trace.model_copy(update={"header": header}))
     assert steps.page.text_content(".sx-race-name.is-medusa") == "Hydra"
     assert steps.text(".sx-medusa-head h2") == "Hydra"
