@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import subprocess
 import sys
 
@@ -14,7 +15,11 @@ from tests.node import ROOT
 ASSETS = ROOT / "assets"
 PALETTE = ASSETS / "step_explorer" / "palette.css"
 STYLES = [path for path in sorted(ASSETS.rglob("*.css")) if path != PALETTE]
-WRITTEN = {"page_types.py": ROOT / "types" / "records.d.ts", "page_palette.py": PALETTE}
+WRITTEN = {
+    "page_types.py": ROOT / "types" / "records.d.ts",
+    "page_palette.py": PALETTE,
+    "page_glossary.py": ASSETS / "step_explorer" / "glossary.js",
+}
 
 
 @pytest.mark.parametrize("tool", WRITTEN)
@@ -55,3 +60,14 @@ def test_every_colour_of_the_palette_is_used():
     texts = [path.read_text(encoding="utf-8") for path in STYLES]
     used = {name for text in texts for name in re.findall(r"var\(--sx-([\w-]+)", text)}
     assert set(PAGE) - used - set(COLOURS.values()) == set()
+
+
+def test_the_glossary_explains_every_word_of_its_tables_in_one_sentence():
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    words = runpy.run_path(str(ROOT / "tools" / "page_glossary.py"))["glossary"](text)
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    tables = sum(line.startswith("| ---") for line in rows)
+    assert len(words) == len(rows) - 2 * tables > 40
+    for word, meaning in words.items():
+        assert re.fullmatch(r"[A-Z][^.]*(?:\.\d[^.]*)*\.", meaning), word
+        assert len(meaning) <= 160, word

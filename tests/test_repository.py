@@ -238,12 +238,48 @@ def test_no_file_is_too_large_for_a_clone():
         assert path.stat().st_size < 25 * 2**20, path
 
 
-def test_commands_of_the_readme_exist():
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 170
+
+
+def pages_of_documentation():
+    return [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def test_links_of_the_documentation_lead_somewhere():
+    broken = []
+    for page in pages_of_documentation():
+        for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+            name, _, heading = link.partition("#")
+            if "://" in link:
+                continue
+            target = page.parent / name if name else page
+            if not target.exists() or (heading and heading not in headings_of(target)):
+                broken.append(f"{page.name}: {link}")
+    assert broken == []
+
+
+def headings_of(page):
+    """The anchors that GitHub makes of a page's headings."""
+    lines = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", line.lower()).replace(" ", "-") for line in lines}
+
+
+def test_the_page_of_commands_shows_each_of_them():
     from explorer.commands.cli import COMMANDS
 
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    used = set(re.findall(r"python -m explorer (\w+)", text))
-    assert used == set(COMMANDS)
+    text = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"python -m explorer (\w+)", text)) == set(COMMANDS)
+
+
+def test_commands_in_the_documentation_exist_and_so_do_their_files():
+    from explorer.commands.cli import COMMANDS
+
+    for page in pages_of_documentation():
+        text = page.read_text(encoding="utf-8")
+        assert set(re.findall(r"python -m explorer (\w+)", text)) <= set(COMMANDS), page.name
+        files = re.findall(r"(?<![\w/])(?:assets|tools)/[\w./-]+\w", text)
+        assert [name for name in files if not (ROOT / name).exists()] == [], page.name
 
 
 def test_presets_of_the_readme_exist():
