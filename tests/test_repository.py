@@ -29,6 +29,7 @@ ORDER = (
     "measuring",
     "training",
     "lab",
+    "serving",
     "figures",
     "commands",
     "ui",

@@ -1,0 +1,1 @@
+"""The same heads on a server beyond this process: files for it, and a client that watches it."""
