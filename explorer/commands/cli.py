@@ -28,6 +28,7 @@ COMMANDS = {
     "calibrate": "measure this machine and the heads: what auto goes by, and the best fixed tree",
     "perplexity": "show what acceptance rules do to the text: its perplexity by temperature",
     "replay": "count what other trees would have done on recorded runs",
+    "export": "write heads in the format of another project",
     "train": "train heads, a tuned model with its heads, or a draft model",
 }
 DEBUG_VARIABLE = "MEDUSA_EXPLORER_DEBUG"

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 DEFAULTS = DecodeSettings()
 
 
-def add_model_options(parser: argparse.ArgumentParser) -> None:
-    """The options that every command takes."""
+def add_model_options(parser: argparse.ArgumentParser, fewer_heads: bool = True) -> None:
+    """The options that every command takes; `--num-heads` unless it makes heads itself."""
     group = parser.add_argument_group("model")
     either = group.add_mutually_exclusive_group()
     either.add_argument(
@@ -37,6 +37,13 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         "--model", metavar="ID_OR_PATH", help="a Hub id, a local folder or a GGUF file"
     )
     group.add_argument("--heads", metavar="ID_OR_PATH", help="Medusa heads; 'none' for no heads")
+    if fewer_heads:
+        group.add_argument(
+            "--num-heads",
+            type=at_least(1),
+            metavar="N",
+            help="use the first N heads alone (default: all that the checkpoint holds)",
+        )
     group.add_argument(
         "--adapter",
         metavar="FOLDER",
@@ -54,19 +61,19 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
 
+def asked_for(args: argparse.Namespace) -> dict[str, object]:
+    """The model and heads that the options name, as `model_options` and `load` take them."""
+    names = ("preset", "model", "heads", "backend", "device", "adapter", "num_heads")
+    asked = {name: getattr(args, name, None) for name in names}
+    return {name: value for name, value in asked.items() if name != "num_heads" or value}
+
+
 def load_lab(args: argparse.Namespace, console: Console, heads: str | None = None) -> Lab:
     """The model and heads that the options name. `heads` takes the place of the option.
 
     Raises ExplorerError.
     """
-    asked = {
-        "preset": args.preset,
-        "model": args.model,
-        "heads": heads or args.heads,
-        "backend": args.backend,
-        "device": args.device,
-        "adapter": args.adapter,
-    }
+    asked = asked_for(args) | ({"heads": heads} if heads else {})
     model_options(**asked)  # a misspelt preset is told at once
     from explorer.lab.loading import load
 

@@ -34,4 +34,4 @@ def add_commands(
             module.add_subcommands(command, argv[1:])
         else:
             module.add_arguments(command)
-            add_model_options(command)
+            add_model_options(command, fewer_heads=not getattr(module, "MAKES_HEADS", False))

@@ -17,10 +17,19 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
-from explorer.heads.head_files import read_config, read_tensors, require, stored_dtype, weights_file
+from explorer.heads.head_files import (
+    read_config,
+    read_tensors,
+    require,
+    require_numbers,
+    stored_dtype,
+    weights_file,
+)
 from explorer.heads.head_storage import Storage, stored
 from explorer.heads.heads import HeadsConfig, MedusaHeads
-from explorer.heads.hydra import HydraHeads, new_heads
+from explorer.heads.hydra import HydraHeads, first_heads, new_heads
+from explorer.heads.layouts import Origin
+from explorer.heads.origin import differences
 from explorer.heads.public_heads import from_public
 from explorer.models.base import LanguageModel
 from explorer.records.errors import ExplorerError
@@ -56,26 +65,34 @@ def load_heads(
     base: LanguageModel | None = None,
     *,
     dtype: torch.dtype | None = None,
+    num_heads: int | None = None,
 ) -> MedusaHeads:
     """Heads from a local folder or a Hub repo, on their base model's device, ready for `propose`.
 
-    dtype None keeps the stored dtype. Without their base model the heads are on the CPU, lack what
-    they borrow from it (the LM head for the kind shared, the embeddings for Hydra), and are not
-    checked against it. Raises ExplorerError for heads that are damaged, incomplete or made for
-    another base model.
+    dtype None keeps the stored dtype; `num_heads` takes the first so many. Without their base
+    model the heads are on the CPU, lack what they borrow from it (the LM head for the kind shared,
+    the embeddings for Hydra), and are not checked against it. Where they came from, and what their
+    config.json says otherwise, is in `origin`. Raises ExplorerError for heads that are damaged,
+    incomplete or made for another base model.
     """
     folder = heads_folder(folder_or_repo_id)
     raw = read_config(folder)
     path = weights_file(folder, raw)
     tensors = read_tensors(path)
     if "block_weight" in tensors:
-        heads = _from_own(tensors, raw, folder)
+        heads, kind = _from_own(tensors, raw, folder), "explorer"
     else:
+        require_numbers(tensors, path)
         vocab_size = base.vocab_size if base else None
-        heads = _assemble(*from_public(tensors, raw, path, vocab_size), path)
+        config, stacked, kind = from_public(tensors, raw, path, vocab_size)
+        heads = _assemble(config, stacked, path)
+    origin = Origin(kind, differences(heads.config, raw, kind))
     heads = heads.to(dtype=dtype or stored_dtype(tensors))
+    if num_heads is not None:
+        heads = first_heads(heads, num_heads, folder)
     if base is not None:
         heads = _joined_to(base, heads, folder)
+    heads.origin = origin
     return heads.eval().requires_grad_(False)
 
 
@@ -131,6 +148,7 @@ def _assemble(config: HeadsConfig, tensors: dict[str, Tensor], place: Path) -> M
                 f"The heads in {place} do not match their config.json: {name} has shape "
                 f"{list(tensors[name].shape)} instead of {list(shape)}; export them again."
             )
+        require_numbers({name: tensors[name]}, place)
         if not torch.isfinite(tensors[name]).all():
             raise ExplorerError(
                 f"The heads in {place} hold values that are no numbers ({name}): train them again "

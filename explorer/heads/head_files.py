@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,17 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from explorer.heads.head_storage import restored
+from explorer.heads.layouts import IN_MODEL, are_heads
 from explorer.records.errors import ExplorerError
 from explorer.weights.folders import CONFIG, WEIGHTS
 
 HEAD_FILES = (WEIGHTS, "medusa_lm_head.safetensors", "medusa_lm_head.pt")
+FLOATS = (torch.bfloat16, torch.float16, torch.float32, torch.float64)
 PICKLED = "pytorch_model.bin"
-_HEADS_ALONE = re.compile(r"(\d+\.\d+|blocks|lm_heads)\.")
-IN_MODEL = "medusa_head."  # how heads are named among the weights of a whole model
+
+
+class BaseModelNeededError(ExplorerError):
+    """Heads that cannot be used without their base model, which was not given."""
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -55,7 +58,7 @@ def weights_file(folder: Path, raw: dict[str, Any]) -> Path:
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """The head tensors in the file; of a full model's weights only `medusa_head.*` is read.
+    """The head tensors in the file; of a whole model's weights only `medusa_head.*` is read.
 
     Raises ExplorerError for a damaged file and for one that could run code.
     """
@@ -85,7 +88,7 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
 def _read_shards(index: Path) -> dict[str, Tensor]:
     shards = json.loads(index.read_text(encoding="utf-8"))["weight_map"]
     wanted = [key for key in shards if key.startswith(IN_MODEL)]
-    wanted = wanted or [key for key in shards if _HEADS_ALONE.match(key)]
+    wanted = wanted or [key for key in shards if are_heads(key)]
     # Path(...).name: an index must not point outside its own folder.
     names = {Path(shards[key]).name for key in wanted}
     found: dict[str, Tensor] = {}
@@ -109,6 +112,18 @@ def require(tensors: dict[str, Tensor], wanted: set[str], place: Path) -> None:
             f"The heads in {place} are incomplete ({missing[0]} and {len(missing) - 1} more are "
             "missing): download or export them again."
         )
+
+
+def require_numbers(tensors: dict[str, Tensor], place: Path) -> None:
+    """Refuse weights that are stored as something else than floating-point numbers of 16 to 64
+    bits. Raises ExplorerError."""
+    for name, tensor in tensors.items():
+        if not name.endswith("token_map") and tensor.dtype not in FLOATS:
+            dtype = str(tensor.dtype).removeprefix("torch.")
+            raise ExplorerError(
+                f"The heads in {place} are stored as {dtype} ({name}), and heads are computed in "
+                "floating point: save them again as bfloat16, float16 or float32."
+            )
 
 
 def stored_dtype(tensors: dict[str, Tensor]) -> torch.dtype:

@@ -24,6 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from torch import Tensor, nn
 
 from explorer.heads.compiled_heads import CompiledHeads, fits
+from explorer.heads.layouts import Origin
 from explorer.kernels.int4 import Int4Linear, supports
 from explorer.kernels.linears import codes_of_blocks, four_bit_blocks
 from explorer.models.storages import storages, tensors_of
@@ -78,6 +79,7 @@ class MedusaHeads(nn.Module):
     """
 
     token_map: Tensor | None
+    origin: Origin | None = None  # of heads that were loaded
     sees_path = False  # whether a head must be told the tokens before its target
 
     def __init__(self, config: HeadsConfig) -> None:

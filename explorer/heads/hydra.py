@@ -10,6 +10,8 @@ with further residual blocks as in Medusa. The price is that drafting goes depth
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -127,6 +129,29 @@ ARCHITECTURES: dict[str, type[MedusaHeads]] = {"medusa": MedusaHeads, "hydra": H
 def new_heads(config: HeadsConfig) -> MedusaHeads:
     """Heads of the configured architecture, not initialised yet."""
     return ARCHITECTURES[config.architecture](config)
+
+
+def first_heads(heads: MedusaHeads, number: int, place: Path) -> MedusaHeads:
+    """The first `number` heads, which share the memory of the given ones.
+
+    `place` names the checkpoint in errors. Raises ExplorerError where it holds fewer.
+    """
+    K = heads.config.num_heads
+    if not 1 <= number <= K:
+        raise ExplorerError(
+            f"The checkpoint {place} holds {K} heads, and {number} were asked for: ask for 1 to "
+            f"{K}, or leave the number out."
+        )
+    fewer = heads.config.model_copy(update={"num_heads": number})
+    with torch.device("meta"):
+        first = new_heads(fewer)
+    state = heads.state_dict()
+    for name, tensor in first.state_dict().items():
+        if tensor.shape != state[name].shape:
+            state[name] = state[name][: len(tensor)]
+    first.load_state_dict(state, assign=True)
+    first.token_map = heads.token_map
+    return first
 
 
 def copy_heads(heads: MedusaHeads, num_blocks: int = 0) -> MedusaHeads:

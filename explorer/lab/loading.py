@@ -32,6 +32,7 @@ def load(
     device: str = "auto",
     adapter: str | None = None,
     draft: str | None = None,
+    num_heads: int | None = None,
     progress: Progress | None = None,
 ) -> Lab:
     """A model with its heads, ready to run.
@@ -39,12 +40,14 @@ def load(
     `preset` names one of explorer.weights.presets; `model` (a Hub id, a folder or a GGUF file) and
     `heads` take its place; `adapter` is a folder with a LoRA adapter, by default the one that lies
     with the heads. `draft` is what the method draft-model drafts with: a folder of 'train draft',
-    or any model with the same tokenizer. Raises ExplorerError, one clear sentence with the remedy.
+    or any model with the same tokenizer. `num_heads` takes the first so many heads alone. Raises
+    ExplorerError, one clear sentence with the remedy.
     """
     tell = progress or quiet
     options = model_options(
-        preset=preset, model=model, heads=heads, backend=backend, device=device, adapter=adapter
-    )
+        preset=preset, model=model, heads=heads, backend=backend, device=device, adapter=adapter,
+        num_heads=num_heads,
+    )  # fmt: skip
     require_places(options)
     base = load_model(options, progress, check_architecture)
     folder = adapter_folder(options.adapter, options.heads_sources)
@@ -60,7 +63,7 @@ def load(
     curves = CurveMeter(base, progress)
     for source in options.heads_sources:
         tell("Loading the heads", None)
-        _add_heads(lab, source, curves)
+        _add_heads(lab, source, curves, num_heads)
     if draft is not None:
         tell("Loading the draft model", None)
         lab.draft = _draft(draft, base, backend, device)
@@ -87,9 +90,10 @@ def _is_draft_checkpoint(folder: Path) -> bool:
         return False
 
 
-def _add_heads(lab: Lab, source: str, curves: CurveMeter) -> None:
+def _add_heads(lab: Lab, source: str, curves: CurveMeter, number: int | None) -> None:
     base = lab.model
-    heads = load_heads(source, base)
+    heads = load_heads(source, base, num_heads=number)
+    lab.notes += heads.origin.differences
     heads.pack()
     architecture = heads.config.architecture
     if architecture in lab.heads:

@@ -112,6 +112,7 @@ def loader(args: argparse.Namespace) -> Callable[[Progress], Lab]:
             preset=args.preset,
             model=args.model,
             heads=args.heads,
+            num_heads=args.num_heads,
             adapter=args.adapter,
             backend=args.backend,
             device=args.device,

@@ -32,6 +32,7 @@ def parser() -> argparse.ArgumentParser:
     which.add_argument("--preset", default="default", metavar="NAME")
     which.add_argument("--model", metavar="ID_OR_PATH", help="a Hub id, folder or GGUF file")
     out.add_argument("--heads", metavar="ID_OR_PATH", help="Medusa heads that fit the model")
+    out.add_argument("--num-heads", type=int, metavar="N", help="use the first N heads alone")
     out.add_argument("--adapter", metavar="FOLDER", help="a LoRA adapter made by 'train joint'")
     out.add_argument("--backend", choices=get_args(Backend), default="auto")
     out.add_argument("--device", choices=get_args(Device), default="auto")

@@ -1,4 +1,4 @@
-"""Checkpoint folders: `model.safetensors` beside `config.json`, written whole or not at all."""
+"""Checkpoint folders: weights beside their `config.json`, written whole or not at all."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor
@@ -29,7 +30,7 @@ def write_files(
     configs: dict[str, dict[str, Any]],
     what: str,
 ) -> Path:
-    """Write safetensors and JSON files by name, all or none.
+    """Write tensors and JSON files by name, all or none: safetensors, and pickles for `.pt`.
 
     An interrupted write or a full disk leaves the old files whole. Raises ExplorerError.
     """
@@ -38,7 +39,7 @@ def write_files(
         folder.mkdir(parents=True, exist_ok=True)
         # All files are written aside first, so that a full disk spoils none.
         for name, content in tensors.items():
-            save_file(content, folder / f"{name}.part", metadata={"format": "pt"})
+            _write_tensors(content, folder / f"{name}.part", pickled=name.endswith(".pt"))
         for name, content in configs.items():
             text = json.dumps(content, indent=2, ensure_ascii=False)
             (folder / f"{name}.part").write_text(text + "\n", encoding="utf-8")
@@ -52,3 +53,10 @@ def write_files(
             "free some disk space or choose another folder."
         ) from error
     return folder
+
+
+def _write_tensors(content: dict[str, Tensor], path: Path, pickled: bool) -> None:
+    if pickled:
+        torch.save(content, path)
+    else:
+        save_file(content, path, metadata={"format": "pt"})

@@ -121,6 +121,7 @@ class ModelOptions(BaseModel):
     heads then do not apply, and without `heads` only plain decoding is possible. `heads` "none"
     leaves the heads out; Medusa and Hydra heads together are separated by a comma. `adapter` is a
     folder with a LoRA adapter; the one beside the heads by default, and none for "none".
+    `num_heads` takes the first so many heads of a checkpoint, all of them by default.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
@@ -129,6 +130,7 @@ class ModelOptions(BaseModel):
     model: str | None = Field(None, min_length=1, max_length=4096)
     heads: str | None = Field(None, min_length=1, max_length=4096)
     adapter: str | None = Field(None, min_length=1, max_length=4096)
+    num_heads: int | None = Field(None, ge=1, le=64)
     backend: Backend = "auto"
     device: Device = "auto"
 

@@ -11,6 +11,7 @@ from safetensors.torch import save_file
 
 from explorer.heads.checkpoints import load_heads, save_heads
 from explorer.heads.head_files import read_tensors
+from explorer.heads.hydra import new_heads
 from explorer.records.errors import ExplorerError
 from explorer.weights import hub
 from tests.heads.test_heads import H, K, V, config, kinds, make
@@ -123,7 +124,91 @@ def test_full_checkpoint_of_medusa_1_0(tmp_path, layout):
 def test_the_tensors_decide_how_many_heads_there_are(tmp_path, named):
     save_file(public_tensors(), tmp_path / "medusa_lm_head.safetensors")
     public_config(tmp_path, medusa_num_heads=named)
-    assert load_heads(tmp_path).config.num_heads == K
+    heads = load_heads(tmp_path)
+    assert heads.config.num_heads == K
+    assert heads.origin.differences == [
+        f"config.json says medusa_num_heads = {named}, but by the tensors it is {K}, which is used."
+    ]
+
+
+def test_the_format_is_known_by_the_tensors_and_a_true_config_json_raises_no_alarm(tmp_path):
+    for name, tensors in {
+        "medusa": public_tensors(),
+        "tgi": public_tensors(own=False),
+        "vllm": vllm_tensors(),
+        "modelopt": public_tensors(prefix="medusa_heads."),
+        "whole": public_tensors(prefix="medusa_head."),
+    }.items():
+        (tmp_path / name).mkdir()
+        save_file(tensors, tmp_path / name / "model.safetensors")
+        public_config(tmp_path / name, hidden_size=H, vocab_size=V)
+        origin = load_heads(tmp_path / name, base(make("shared").projection)).origin
+        assert (origin.format, origin.differences) == (name, [])
+        assert origin.title
+
+
+def test_modelopts_names_before_its_export(tmp_path):
+    tensors = {}
+    for name, tensor in public_tensors().items():
+        k, b, what = name.split(".", 2)
+        inner = "lm_head.weight" if what == "weight" else f"medusa_layers.{b}.{what}"
+        tensors[f"medusa_heads.{k}.{inner}"] = tensor
+    save_file(tensors | {"lm_head.weight": torch.zeros(V, H)}, tmp_path / "model.safetensors")
+    public_config(tmp_path)
+    assert same(load_heads(tmp_path), make("own"))
+
+
+@pytest.mark.parametrize("name", ["medusa_lm_head.pt", "medusa_lm_head.safetensors"])
+def test_old_heads_that_repeat_one_block(tmp_path, name):
+    """Their blocks are one module: a pickle names it twice, safetensors keep it once."""
+    tensors = public_tensors()
+    for k in range(K):
+        tensors[f"{k}.2.weight"] = tensors.pop(f"{k}.1.weight")
+        if name.endswith(".pt"):
+            for what in ("weight", "bias"):
+                tensors[f"{k}.1.linear.{what}"] = tensors[f"{k}.0.linear.{what}"]
+    (torch.save if name.endswith(".pt") else save_file)(tensors, tmp_path / name)
+    public_config(tmp_path, medusa_num_layers=2)
+    heads = load_heads(tmp_path)
+    assert heads.config.num_blocks == 2
+    assert heads.origin.differences == []
+    for block in (0, 1):
+        assert torch.equal(heads.block_weight[:, block], make("own").block_weight[:, 0])
+
+
+def test_blocks_that_lack_are_not_made_up(tmp_path):
+    tensors = {k: v for k, v in public_tensors(3).items() if not k.startswith("1.2.linear")}
+    save_file(tensors, tmp_path / "medusa_lm_head.safetensors")
+    public_config(tmp_path)
+    with pytest.raises(ExplorerError, match="incomplete"):
+        load_heads(tmp_path)
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.float8_e4m3fn, torch.bool])
+def test_weights_that_are_no_floating_point_numbers(tmp_path, dtype):
+    tensors = {name: tensor.to(dtype) for name, tensor in public_tensors().items()}
+    save_file(tensors, tmp_path / "medusa_lm_head.safetensors")
+    public_config(tmp_path)
+    with pytest.raises(ExplorerError, match=r"are stored as .* save them again as bfloat16"):
+        load_heads(tmp_path)
+
+
+@pytest.mark.parametrize("architecture", ["medusa", "hydra"])
+@kinds
+def test_fewer_heads_on_purpose(tmp_path, kind, architecture):
+    heads = new_heads(config(kind, architecture=architecture))
+    for name, tensor in heads.state_dict().items():
+        if tensor is not None and name != "token_map":
+            tensor.copy_(torch.randn(tensor.shape))
+    embeddings, lm_head = torch.randn(V, H), torch.randn(V, H)
+    place = base(lm_head, embeddings=embeddings)
+    save_heads(heads, tmp_path)
+    all_of_them, fewer = load_heads(tmp_path, place), load_heads(tmp_path, place, num_heads=2)
+    assert fewer.config.num_heads == 2
+    hidden, path = torch.randn(5, H), torch.randint(V, (5, K))
+    assert torch.equal(fewer(hidden, path[:, :2]), all_of_them(hidden, path)[:2])
+    with pytest.raises(ExplorerError, match=rf"holds {K} heads, and {K + 1} were asked for"):
+        load_heads(tmp_path, place, num_heads=K + 1)
 
 
 def vllm_tensors():
@@ -144,14 +229,28 @@ def test_heads_in_vllms_layout(tmp_path):
     assert same(load_heads(tmp_path), make("own"))
 
 
-def test_heads_in_vllms_layout_without_biases_or_with_a_vocabulary_of_their_own(tmp_path):
+def test_heads_in_vllms_layout_without_biases(tmp_path):
     tensors = {n: t for n, t in vllm_tensors().items() if not n.endswith("bias")}
     save_file(tensors, tmp_path / "model.safetensors")
     public_config(tmp_path, num_heads=K)
     assert not load_heads(tmp_path).block_bias.any()
-    save_file(tensors | {"token_map": torch.arange(3)}, tmp_path / "model.safetensors")
-    with pytest.raises(ExplorerError, match=r"vLLM's layout .*token_map"):
+
+
+@pytest.mark.parametrize("rows", ["of the map", "whole"])
+def test_vllms_heads_with_a_projection_each_and_a_token_map(tmp_path, rows):
+    token_map = torch.tensor([7, 3, 30, 11])
+    tensors = vllm_tensors() | {"token_map": token_map}
+    if rows == "of the map":
+        for k in range(K):
+            tensors[f"lm_heads.{k}.weight"] = tensors[f"lm_heads.{k}.weight"][token_map]
+    save_file(tensors, tmp_path / "model.safetensors")
+    public_config(tmp_path, num_heads=K)
+    with pytest.raises(ExplorerError, match="load them together with their base model"):
         load_heads(tmp_path)
+    heads, hidden = load_heads(tmp_path, base()), torch.randn(50, H)
+    expected = make("own")(hidden)[..., token_map]
+    assert torch.equal(heads(hidden)[..., token_map], expected)
+    assert torch.equal(heads.propose(hidden, 1)[0][..., 0].T, token_map[expected.argmax(-1)])
 
 
 @pytest.mark.parametrize("name", ["medusa_lm_head.safetensors", "pytorch_model.bin"])

@@ -16,6 +16,7 @@ from explorer.commands.train.common import (
     settings_from,
 )
 
+MAKES_HEADS = True  # so that --num-heads is a setting of theirs
 EXAMPLE = "python -m explorer train heads --data selfdistill.jsonl.gz --out heads --num-heads 4"
 
 

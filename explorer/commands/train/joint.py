@@ -16,6 +16,7 @@ from explorer.commands.train.common import (
     settings_from,
 )
 
+MAKES_HEADS = True  # so that --num-heads is a setting of theirs
 EXAMPLE = (
     "python -m explorer train joint --data selfdistill.jsonl.gz --out tuned "
     "--start-from assets/heads/default"
