@@ -2,6 +2,7 @@
 
 import { h } from "./dom.js";
 import { saving } from "./export.js";
+import { explained } from "./term.js";
 
 /** @import { Child } from "./dom.js" */
 
@@ -13,7 +14,7 @@ import { saving } from "./export.js";
  */
 export function card(name, title, hint, ...tools) {
   const note = h("p", { class: "sx-hint" }, hint);
-  const heading = h("h2", {}, title);
+  const heading = h("h2", {}, explained(title));
   const head = h("div", { class: "sx-card-head" }, heading, note);
   const element = h("section", { class: `sx-card sx-${name}`, "aria-label": title }, head);
   const toolbar = h("div", { class: "sx-tools" }, ...tools, saving(element, name, title));

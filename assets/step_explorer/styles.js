@@ -8,6 +8,7 @@ export const STYLES = [
   "pictures.css",
   "charts.css",
   "panels.css",
+  "term.css",
   "presenter.css",
   "narrow.css",
   "copy.css",
