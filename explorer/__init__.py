@@ -6,9 +6,9 @@
     trace.figure_race()
     trace.save("sky.json.gz")
 
-docs/notebook.md tells the rest.
+docs/notebook.md explains the rest.
 
-Names are imported when first used, so that what needs no model needs no torch.
+Names are imported when first used, so that torch is imported only for a model.
 """
 
 from __future__ import annotations
@@ -41,5 +41,5 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'explorer' has no attribute '{name}'")
     from explorer.figures.notebook import attach
 
-    attach()  # whoever works with the package from Python can show its traces
+    attach()  # so that notebooks can show traces
     return getattr(importlib.import_module(_HOMES[name]), name)

@@ -10,7 +10,7 @@ export interface AssistedReference {
   identical_prompts: number;
 }
 
-/** The weights of one head. Steps, layers and heads count from 0; of `layers` and `heads`. */
+/** The weights of one head. Steps, layers and heads count from 0, up to `layers` and `heads`. */
 export interface AttentionHead {
   step: number;
   layer: number;
@@ -164,13 +164,13 @@ export interface Floor {
   sentence: string;
 }
 
-/** Who made the run, with what. */
+/** What made the run: model, heads, settings, machine. */
 export interface Header {
   /** ISO 8601, UTC */
   created: string;
   explorer_version: string;
   model: string;
-  /** where an adapter changed the model: what the output is lossless to */
+  /** if an adapter changed the model: what the output is lossless to */
   tuned?: string | null;
   heads: string | null;
   num_heads: number;
@@ -178,7 +178,7 @@ export interface Header {
   device: string;
   versions: Record<string, string>;
   settings: Settings;
-  /** None in traces from before there was any */
+  /** None in older traces */
   shown?: Shown | null;
   prompt: string;
   prompt_ids: number[];
@@ -208,11 +208,11 @@ export interface LlamaCpp {
   our_idle_cpu: number | null;
 }
 
-/** What lookahead decoding had at hand in a step. */
+/** The state of lookahead decoding in a step. */
 export interface LookaheadState {
   /** [levels][W] */
   window: number[][];
-  /** what the pool holds behind the root, newest first */
+  /** the pool's n-grams after the root, newest first */
   guesses: number[][];
   /** n-grams in the whole pool */
   pool_size: number;
@@ -329,7 +329,7 @@ export interface Reference {
   identical_prompts: number;
 }
 
-/** How the run was asked for. Beside the fields: the parameters of methods. */
+/** The settings of the run; the parameters of methods are extra fields. */
 export interface Settings {
   method: string;
   tree: string;
@@ -355,7 +355,7 @@ export interface Shares {
   outside: number;
 }
 
-/** How the run's method is called on a page, and who guesses at a {depth}. */
+/** The method's name on a page, and who guesses at a {depth}. */
 export interface Shown {
   title: string;
   drafter: string;
@@ -378,8 +378,8 @@ export interface Step {
   /** 0: the base model's first */
   base_ranks: number[];
   /**
-   * what the rule wanted below each row: the argmax, or the token drawn; −1 where it was never
-   * asked
+   * the token that the rule chose below each row: the argmax, or the token drawn; −1 where it
+   * chose none
    */
   choices: number[];
   /** typical acceptance: what a row's base_prob had to exceed */
@@ -395,17 +395,17 @@ export interface Step {
   bonus_prob: number | null;
   /**
    * the position that chose the root (the first step's is in the header), and positions of this or
-   * earlier steps that were not told yet; their index says which
+   * earlier steps that are recorded late; see their `index`
    */
   positions: Position[];
   timings: Timings;
-  /** None: not known, or no pass was needed */
+  /** None: unknown, or no pass was needed */
   floor?: StepFloor | null;
-  /** where the heads see their path: what they offered below each row, best first */
+  /** heads that see their path only: their guesses below each row, best first */
   draft_top?: TopTokens[] | null;
   /**
-   * where nodes had to be worth their rows: what they cost, in the tokens that would have been
-   * written in the same time
+   * `auto` trees only: the price of the verified nodes, in tokens that would be written in the
+   * same time
    */
   price?: number | null;
   lookahead?: LookaheadState | null;

@@ -1,4 +1,4 @@
-"""What a loaded model tells of a recorded run: the attention weights behind a step."""
+"""Attention weights of the steps of a recorded run, computed by the loaded model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class AttentionWeights:
             return weights_of_step(self.model, trace, step, layer).numpy()
 
     def weigh(self, question: AttentionQuestion) -> list[AttentionHead]:
-        """The same as records for a trace: the head that was asked for, then others of its layer.
+        """The same as records for a trace: the requested head, then others of its layer.
 
         Raises ExplorerError.
         """

@@ -38,7 +38,7 @@ from explorer.records.version import __version__
 class Lab(AttentionWeights):
     """A base model, its heads if it has any, and the ways to run them: decode, race, compare.
 
-    `heads` holds one set of each architecture at most: "medusa", "hydra". `read_bandwidth` is how
+    `heads` holds at most one set of each architecture: "medusa", "hydra". `read_bandwidth` is how
     fast this machine reads memory, in GB/s; where it is known, a step is recorded with its floor.
     """
 
@@ -62,15 +62,15 @@ class Lab(AttentionWeights):
 
     @property
     def method(self) -> str:
-        """The speculative method that this model runs by default; "plain" without heads."""
+        """The default method of this model; "plain" without heads."""
         return next((name for name in ("medusa", "hydra") if name in self.heads), PLAIN)
 
     def heads_for(self, settings: DecodeSettings) -> HeadSet | None:
-        """The heads that the settings' method drafts with. Raises ExplorerError if they lack."""
+        """The heads of the settings' method. Raises ExplorerError if they are missing."""
         return self.heads.get(find_method(settings.method, self.heads).heads)
 
     def tree_for(self, settings: DecodeSettings, prompt_tokens: int = 0) -> Tree | DynamicTree:
-        """The tree that the settings ask for, behind a prompt of so many tokens.
+        """The tree that the settings ask for, after a prompt of `length` tokens.
 
         Raises ExplorerError if it does not fit the heads.
         """
@@ -78,7 +78,7 @@ class Lab(AttentionWeights):
         if chosen is None:
             return ROOT_ONLY
         context = prompt_tokens + settings.max_new_tokens // 2
-        # Candidates that are drawn have to be drawn for places that are known before.
+        # Drawn candidates need a fixed tree: it must not depend on what is drawn.
         drawn = settings.candidates == "drawn" and method.heeds("candidates")
         if settings.tree == "auto" and not drawn:
             return chosen.auto_tree(context)
@@ -90,7 +90,7 @@ class Lab(AttentionWeights):
         return tree
 
     def draft_model(self, layers: int = 0) -> LanguageModel:
-        """The model that `draft-model` drafts with: of so many first layers, or for 0 the given
+        """The model that `draft-model` drafts with: the first `layers` layers, or for 0 the given
         or the default one. Made when first asked for."""
         if layers not in self._drafts:
             if layers:
@@ -105,7 +105,7 @@ class Lab(AttentionWeights):
 
     @property
     def context_length(self) -> int:
-        """How many tokens the model reads and writes in all."""
+        """How many tokens the model can read and write in total."""
         return self.model.context_length
 
     def decode(
@@ -116,9 +116,9 @@ class Lab(AttentionWeights):
     ) -> Iterator[Event]:
         """One lane, as events. Raises ExplorerError on bad input, at the first event.
 
-        A Continuation in the place of a prompt goes on where its text stands; here and below.
+        A Continuation instead of a prompt continues its text; here and below.
         """
-        # A method without heads is recorded with the default ones: what would they have guessed?
+        # A method without heads is recorded with the guesses of the default heads.
         recorder = self._recorder(settings, self.heads_for(settings) or self.heads.get(self.method))
         begin = run_start(self.model, prompt, settings)
         for item in self._lane(begin.ids, settings, cancel):
@@ -131,7 +131,7 @@ class Lab(AttentionWeights):
         settings: DecodeSettings,
         cancel: threading.Event | None = None,
     ) -> Iterator[Event]:
-        """The settings' method and plain decoding, interleaved; each lane stops at its own end."""
+        """The settings' method and plain decoding, interleaved; each lane ends on its own."""
         recorder = self._recorder(settings, self.heads_for(settings))
         baseline = _BaselineRecorder(self.pieces, settings)
         begin = run_start(self.model, prompt, settings)
@@ -154,8 +154,8 @@ class Lab(AttentionWeights):
     ) -> Trace:
         """Decode to the end: `decode` as a trace. Settings as in DecodeSettings, by name.
 
-        The method is by default the model's own. `continue_from` takes the place of a prompt: the
-        run goes on from that trace's tokens as they are. Raises ExplorerError.
+        The default method is the model's. `continue_from` replaces the prompt: the run
+        continues from that trace's tokens as they are. Raises ExplorerError.
         """
         begin = self._begin(prompt, continue_from)
         return collect(self.decode(begin, self._settings(settings)))
@@ -173,7 +173,7 @@ class Lab(AttentionWeights):
         return prompt if trace is None else self.continuation(trace)
 
     def continuation(self, trace: Trace) -> Continuation:
-        """Where a trace ended, to go on from. Raises ExplorerError for another model's tokens."""
+        """The end of a trace, to continue from. Raises ExplorerError for another model's tokens."""
         return continuation(self.model, self.pieces, trace)
 
     def _settings(self, given: dict[str, object]) -> DecodeSettings:
@@ -186,7 +186,7 @@ class Lab(AttentionWeights):
         methods: Sequence[str],
         cancel: threading.Event | None = None,
     ) -> Iterator[tuple[str, Event]]:
-        """Any methods, interleaved: (method, event) pairs, which make a trace for each method."""
+        """Any methods, interleaved: (method, event) pairs that add up to a trace per method."""
         begin = run_start(self.model, prompt, settings)
         lanes = {name: settings.model_copy(update={"method": name}) for name in methods}
         recorders = {
@@ -204,7 +204,7 @@ class Lab(AttentionWeights):
         return Recorder(self.pieces, heads, settings, self._floor(settings))
 
     def _floor(self, settings: DecodeSettings) -> Callable[[int], StepFloor] | None:
-        """The floor of the method's steps by their context length, where it can be known."""
+        """The floor of the method's steps by context length, where it is known."""
         reads = None if self.read_bandwidth is None else reads_of(self, settings)
         return None if reads is None else partial(reads.floor_at, bandwidth=self.read_bandwidth)
 
@@ -227,7 +227,7 @@ class Lab(AttentionWeights):
             yield event
 
     def steps(self, ids: list[int], settings: DecodeSettings) -> Iterator[Prefilled | StepResult]:
-        """The steps of a method as they are, without recording. Raises ExplorerError."""
+        """The steps of a method, without recording. Raises ExplorerError."""
         method, chosen = find_method(settings.method, self.heads), self.heads_for(settings)
         heads = chosen.heads if chosen else None
         tree = self.tree_for(settings, len(ids))

@@ -38,12 +38,12 @@ def load(
     """A model with its heads, ready to run.
 
     `preset` names one of explorer.weights.presets; `model` (a Hub id, a folder or a GGUF file) and
-    `heads` take its place; `adapter` is a folder with a LoRA adapter, by default the one that lies
-    with the heads. `draft` is what the method draft-model drafts with: a folder of 'train draft',
+    `heads` replace it; `adapter` is a folder with a LoRA adapter, by default the one beside
+    the heads. `draft` is what the method draft-model drafts with: a folder of 'train draft',
     or any model with the same tokenizer. `num_heads` takes the first so many heads alone. Raises
     ExplorerError, one clear sentence with the remedy.
     """
-    tell = progress or quiet
+    report = progress or quiet
     options = model_options(
         preset=preset, model=model, heads=heads, backend=backend, device=device, adapter=adapter,
         num_heads=num_heads,
@@ -52,20 +52,20 @@ def load(
     base = load_model(options, progress, check_architecture)
     folder = adapter_folder(options.adapter, options.heads_sources)
     if folder is not None:
-        tell("Tuning the model with its adapter", None)
+        report("Tuning the model with its adapter", None)
         serve_adapter(base, folder)
         base.compiled = llama_pass(base.network)
-    tell("Checking the model", None)
+    report("Checking the model", None)
     check_model(base)
     lab = Lab(base, notes=base.notes, read_bandwidth=read_bandwidth(base.device))
     if not options.heads_sources:
         lab.notes.append("No heads: no Medusa decoding.")
     curves = CurveMeter(base, progress)
     for source in options.heads_sources:
-        tell("Loading the heads", None)
+        report("Loading the heads", None)
         _add_heads(lab, source, curves, num_heads)
     if draft is not None:
-        tell("Loading the draft model", None)
+        report("Loading the draft model", None)
         lab.draft = _draft(draft, base, backend, device)
     return lab
 
@@ -83,7 +83,7 @@ def _draft(source: str, base: LanguageModel, backend: str, device: str) -> Langu
 
 
 def _is_draft_checkpoint(folder: Path) -> bool:
-    """Whether the folder holds what 'train draft' writes, and not a whole model."""
+    """Whether the folder holds what 'train draft' writes, not a whole model."""
     try:
         return "num_layers" in json.loads((folder / CONFIG).read_bytes())
     except (OSError, ValueError):

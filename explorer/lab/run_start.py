@@ -1,4 +1,4 @@
-"""What a run begins with: a prompt, or the text that it goes on from."""
+"""What a run starts from: a prompt, or the text that it continues."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class RunStart:
     """All tokens before the first new one, and where they come from.
 
     continued_tokens  how many of `ids`, at the end, the model wrote in earlier runs
-    settings          those that made the prompt what it is, where an earlier run fixed them
+    settings          the earlier run's, if one made the prompt
     """
 
     prompt: str
@@ -31,7 +31,7 @@ class RunStart:
 def run_start(
     model: LanguageModel, prompt: str | Continuation, settings: DecodeSettings
 ) -> RunStart:
-    """Raises ExplorerError for a prompt that is empty or too long, or where nothing can follow."""
+    """Raises ExplorerError for a prompt that is empty or too long, or a text at its end."""
     if isinstance(prompt, str):
         prompt = encodable(prompt)
         return RunStart(prompt, encode(model, prompt, settings))
@@ -55,7 +55,7 @@ def encode(model: LanguageModel, prompt: str, settings: DecodeSettings) -> list[
 
 
 def continuation(model: LanguageModel, pieces: Pieces, trace: Trace) -> Continuation:
-    """Where a trace ended, to go on from. Raises ExplorerError if another vocabulary wrote it."""
+    """The end of a trace, to continue from. Raises ExplorerError for another vocabulary."""
     text = Continuation(trace.header, trace.new_token_ids)
     for token in set(text.ids):
         if token >= model.vocab_size or trace.pieces.get(token) != pieces[token]:

@@ -1,7 +1,7 @@
 """Attention weights of one head in one step, small enough for a trace and for a message.
 
 A long prefix is summarised: the head's first slots (where attention sinks are), its heaviest and
-its last ones are told one by one, all others as a sum. The counterpart in the browser is
+its last ones are kept one by one, all others as a sum. The counterpart in the browser is
 assets/step_explorer/attention.js.
 """
 
@@ -21,16 +21,17 @@ from explorer.records.record import MAX_ROWS, Entries, Record, TokenId
 ONE = 65_535  # the 16-bit number that stands for a weight of 1
 MOST_VALUES = 21_000  # weights of one record: 56 KB as base64
 MOST_SLOTS = 128
-MOST_HEADS = 4096  # that are carried by one trace
+MOST_HEADS = 4096  # records in one trace
 MOST_CHARACTERS = 4 * -(-2 * MOST_VALUES // 3)
 
 Number = Annotated[int, Field(ge=0, lt=4096)]
 
 
 class AttentionHead(Record):
-    """The weights of one head. Steps, layers and heads count from 0; of `layers` and `heads`.
+    """The weights of one head. Steps, layers and heads count from 0, up to `layers` and `heads`.
 
-    slots    positions in the prefix that are told one by one, ascending; the first is 0
+
+    slots    positions in the prefix that are kept one by one, ascending; the first is 0
     weights  base64 of little-endian 16-bit numbers, 65535 for 1. For each row of the step, in
              order: the sum over the prefix's other positions; a weight per slot; a weight per row
              of the path from the root to the row itself, both included. All other weights are 0.
@@ -47,11 +48,11 @@ class AttentionHead(Record):
     @model_validator(mode="after")
     def _in_bounds(self) -> AttentionHead:
         if self.layer >= self.layers or self.head >= self.heads:
-            raise ValueError("layer and head must be below their numbers")
+            raise ValueError("layer and head must be below `layers` and `heads`")
         if self.slots[0] != 0:
-            raise ValueError("the first token must be told")
+            raise ValueError("the first token must be a slot")
         if any(a >= b for a, b in zip(self.slots, self.slots[1:], strict=False)):
-            raise ValueError("slots must ascend")
+            raise ValueError("slots must be in ascending order")
         return self
 
     def require_fit(self, context_length: int, depths: Sequence[int]) -> None:
@@ -71,7 +72,7 @@ class AttentionHead(Record):
         try:
             return base64.b64decode(self.weights, validate=True)
         except binascii.Error as error:
-            raise ValueError("weights are no base64") from error
+            raise ValueError("weights are not base64") from error
 
 
 def value_count(slots: int, depths: Sequence[int]) -> int:
@@ -86,7 +87,7 @@ def packed(rows: Sequence[Sequence[float]]) -> str:
 
 
 class OtherModelError(ExplorerError):
-    """The model at hand is not the one that made the trace, or there is none."""
+    """The loaded model is not the one that made the trace, or no model is loaded."""
 
 
 class AttentionQuestion(Record):
@@ -109,13 +110,13 @@ class AttentionQuestion(Record):
     @classmethod
     def _is_tree(cls, parents: list[int]) -> list[int]:
         if parents[0] != -1 or any(not 0 <= p < i for i, p in enumerate(parents[1:], start=1)):
-            raise ValueError("the root comes first and every parent before its children")
+            raise ValueError("the root must come first, and every parent before its children")
         return parents
 
     @model_validator(mode="after")
     def _rows_agree(self) -> AttentionQuestion:
         if len(self.parents) != len(self.token_ids):
-            raise ValueError("token_ids and parents must be of one length")
+            raise ValueError("token_ids and parents must have the same length")
         return self
 
     @property

@@ -1,4 +1,4 @@
-"""What a run goes on from: the tokens of the runs before it, verbatim."""
+"""What a continued run starts from: the tokens of the runs before it, verbatim."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Continuation:
 
     @property
     def ids(self) -> list[int]:
-        """All token ids, from the prompt's first to the last one written."""
+        """All token ids, from the first of the prompt to the last one written."""
         return [*self.header.prompt_ids, *self.new_token_ids]
 
     @property
@@ -29,7 +29,7 @@ class Continuation:
         return self.header.continued_tokens + len(self.new_token_ids)
 
     def obstacle(self, context_length: int) -> str | None:
-        """Why nothing can follow, in a sentence; None where something can."""
+        """Why the text cannot be continued, in a sentence; None where it can."""
         if not self.new_token_ids:
             return "There is nothing to continue: the run wrote no token."
         if self.new_token_ids[-1] in self.header.eos_ids:

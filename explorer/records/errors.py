@@ -1,4 +1,4 @@
-"""The one exception that reaches people: a sentence that says what went wrong and what to do."""
+"""The one exception that users see: a sentence that says what went wrong and what to do."""
 
 from __future__ import annotations
 

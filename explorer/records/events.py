@@ -1,4 +1,4 @@
-"""What a running decoder tells its listeners: small deltas that add up to a trace."""
+"""What a running decoder sends to its listeners: small deltas that add up to a trace."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from explorer.records.schema import (
 
 
 class RunStarted(Record):
-    """The prompt has been read; nothing is decoded yet."""
+    """The model has read the prompt; nothing is decoded yet."""
 
     header: Header
     pieces: dict[TokenId, Piece]
 
 
 class StepRecorded(Record):
-    """One step of the speculative lane, with the pieces and trees not told before."""
+    """One step of the speculative lane, with the pieces and trees that were not sent before."""
 
     step: Step
     pieces: dict[TokenId, Piece] = Field(default_factory=dict)
@@ -37,7 +37,7 @@ class StepRecorded(Record):
 
 
 class PositionsRecorded(Record):
-    """At the end of the lane: what the heads predicted at positions that no step has told yet."""
+    """At the end of the lane: the heads' predictions at positions that no step has sent yet."""
 
     positions: list[Position]
     pieces: dict[TokenId, Piece] = Field(default_factory=dict)
@@ -60,7 +60,7 @@ Event = RunStarted | StepRecorded | PositionsRecorded | PlainStarted | PlainReco
 
 
 class TraceBuilder:
-    """Adds up events to a trace that can be looked at while the run goes on."""
+    """Adds up events to a trace, which can be read while the run is in progress."""
 
     def __init__(self) -> None:
         self.header: Header | None = None
@@ -113,7 +113,7 @@ def collect(events: Iterable[Event]) -> Trace:
 
 
 def finished(events: Iterable[Event], cancel: threading.Event | None) -> Trace | None:
-    """The trace of a run that `cancel` may have ended; None where it did."""
+    """The trace of a run; None if `cancel` ended it."""
     builder = TraceBuilder()
     for event in events:
         builder.add(event)

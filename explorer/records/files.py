@@ -15,10 +15,12 @@ from explorer.records.schema import FORMAT_VERSION, Trace
 
 SUFFIX = ".json.gz"
 MAX_BYTES = 64 * 2**20  # of JSON, after decompression
-MOST_RATIO = 200  # of JSON over file; real traces stay near 10, only made-up ones come near 1,000
+MOST_RATIO = (
+    200  # JSON bytes per file byte; real traces stay near 10, only made-up ones reach 1,000
+)
 COMPRESS_LEVEL = 6
-MOST_MISTAKES = 1000  # that are looked at one by one
-SMALL = 4096  # bytes; below it a ratio says nothing
+MOST_MISTAKES = 1000  # beyond which they are not checked one by one
+SMALL = 4096  # bytes; for smaller files the ratio says nothing
 
 
 def dump_trace(trace: Trace) -> bytes:
@@ -43,7 +45,7 @@ def parse_trace(data: bytes, name: str = "trace") -> Trace:
         raise ExplorerError(
             f"{name} does not hold a valid trace ({_mistake(error)}): save it again "
             "from Medusa Explorer."
-        ) from None  # who prints a traceback would print every mistake
+        ) from None  # else a traceback would print every mistake
 
 
 def write_trace(trace: Trace, path: str | Path) -> Path:
@@ -71,7 +73,7 @@ def read_trace(path: str | Path) -> Trace:
 
 
 def _mistake(error: ValidationError) -> str:
-    """The first mistake in a few words. A list of millions would take minutes to make."""
+    """The first mistake in a few words; listing millions would take minutes."""
     if error.error_count() > MOST_MISTAKES:
         return f"it has {error.error_count()} mistakes"
     first = error.errors(include_input=False, include_url=False)[0]
@@ -80,7 +82,7 @@ def _mistake(error: ValidationError) -> str:
 
 
 def _inflate(data: bytes, name: str) -> bytes:
-    """Decompress at most MAX_BYTES: a bomb is refused before it is inflated."""
+    """Decompress at most MAX_BYTES: a decompression bomb is refused before it is inflated."""
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
             inflated = file.read(MAX_BYTES + 1)

@@ -1,4 +1,4 @@
-"""The least time that a step can take, as a record."""
+"""The shortest time that a step can take, as a record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every way to decode, by name: what is said of it, its parameters and its looks.
+"""Every way to decode, by name: its explanation, its parameters, its colour and mark.
 
 A new method is one entry here and one file in explorer/decoding, named as the method is
 (`draft-model`: draft_model.py; decoding/registry.py). Command line, pages, traces, API and README
@@ -21,7 +21,7 @@ PLAIN = "plain"
 
 @dataclass(frozen=True)
 class Parameter:
-    """A setting that only some methods heed: a whole number with a range, or one of `choices`."""
+    """A setting that only some methods use: a whole number with a range, or one of `choices`."""
 
     name: str
     default: int | str
@@ -32,14 +32,14 @@ class Parameter:
 
     @property
     def kind(self) -> object:
-        """Its type, with its bounds."""
+        """Its type, with its range."""
         if self.choices:
             return Literal[self.choices]
         return Annotated[int, Field(ge=self.least, le=self.most)]
 
     @property
     def range(self) -> str:
-        """What it may be, in a few characters."""
+        """Its range or choices, in a few characters."""
         return "/".join(self.choices) or f"{self.least}–{self.most}"
 
     def checked(self, value: object) -> int | str:
@@ -62,13 +62,13 @@ class Method:
     title, code  its name for a reader, and two letters for narrow places
     explanation  one sentence for the reader
     source       the paper
-    memory       what it costs in memory beside the base model
+    memory       the memory that it needs in addition to the base model
     drafter      who guesses the nodes of a depth; {depth} stands for its number
     colour       of its marks, as CSS has it: a variable of the palette (figures/palette.py)
     mark         the shape of its marks: an SVG path around 0, 0, of radius 1
-    parameters   the settings that only it (or only some methods) heed
+    parameters   the settings that only this method (or only some methods) use
     heads        the architecture of the heads it needs (heads/heads.py); "" for none
-    draft_model  whether it drafts with a model of its own
+    draft_model  whether it drafts with a separate model
     """
 
     name: str
@@ -156,15 +156,15 @@ METHODS = {
                 Parameter(
                     "draft_tokens",
                     3,
-                    "K: tokens that the draft model writes ahead in a step",
+                    "K: tokens that the draft model writes in a step",
                     least=1,
                     most=32,
                 ),
                 Parameter(
                     "draft_layers",
                     0,
-                    "draft with so many first layers of the base model; 0: with the trained draft "
-                    "model if there is one, else with a fifth of the layers",
+                    "number of leading base-model layers to draft with; 0: the trained draft "
+                    "model if there is one, else a fifth of the layers",
                     least=0,
                     most=512,
                 ),
@@ -176,7 +176,7 @@ METHODS = {
             title="Lookahead",
             code="La",
             explanation="The base model guesses a window of later positions in the same pass, over "
-            "and over (Jacobi iteration); n-grams that come up are kept and checked when their "
+            "and over (Jacobi iteration); it keeps the n-grams that appear and checks one when its "
             "first token is written.",
             source="Fu et al. 2024, arXiv 2402.02057",
             memory="a pool of n-grams: kilobytes",
@@ -187,21 +187,21 @@ METHODS = {
                 Parameter(
                     "lookahead_window",
                     4,
-                    "W: positions ahead that are guessed in parallel",
+                    "W: number of later positions to guess in parallel",
                     least=1,
                     most=32,
                 ),
                 Parameter(
                     "lookahead_ngram",
                     3,
-                    "N: tokens of an n-gram; N − 1 steps of guesses are kept",
+                    "N: tokens in an n-gram; the guesses of N − 1 steps are kept",
                     least=3,
                     most=8,
                 ),
                 Parameter(
                     "lookahead_guesses",
                     3,
-                    "G: n-grams from the pool that are verified in a step",
+                    "G: n-grams from the pool to verify in a step",
                     least=1,
                     most=32,
                 ),
@@ -211,7 +211,7 @@ METHODS = {
             "prompt-lookup",
             title="Prompt lookup",
             code="Lk",
-            explanation="Where the last tokens have occurred before, in the prompt or the reply, "
+            explanation="Where the last tokens occurred before, in the prompt or the reply, "
             "what followed them there is copied as the guess.",
             source="Saxena 2023, github.com/apoorvumang/prompt-lookup-decoding",
             memory="an index of the text: kilobytes",
@@ -222,14 +222,14 @@ METHODS = {
                 Parameter(
                     "lookup_tokens",
                     4,
-                    "tokens that are copied from behind the match",
+                    "tokens to copy after the match",
                     least=1,
                     most=64,
                 ),
                 Parameter(
                     "lookup_ngram",
                     3,
-                    "longest run of last tokens to look for in the text so far",
+                    "longest run of last tokens to search for in the text so far",
                     least=1,
                     most=16,
                 ),
@@ -245,12 +245,12 @@ def parameters() -> dict[str, Parameter]:
 
 
 def methods_heeding(parameter: str) -> list[str]:
-    """The names of the methods that heed a parameter."""
+    """The names of the methods that use a parameter."""
     return [method.name for method in METHODS.values() if method.heeds(parameter)]
 
 
 def known_methods(names: Iterable[str]) -> list[str]:
-    """The names, each once. Raises ExplorerError for one that no method has."""
+    """The names, each once. Raises ExplorerError for an unknown one."""
     once = list(dict.fromkeys(names))
     for name in once:
         if name not in METHODS:
@@ -265,7 +265,7 @@ def race_methods(names: Iterable[str]) -> list[str]:
     rivals = [name for name in given if name != PLAIN]
     if PLAIN not in given or not rivals:
         raise ExplorerError(
-            f"A race needs plain and one other method at least, but you gave '{','.join(given)}': "
-            "name for example plain,medusa."
+            f"A race needs plain and at least one other method, but you gave '{','.join(given)}': "
+            "try plain,medusa."
         )
     return [PLAIN, *rivals]

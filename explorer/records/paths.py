@@ -1,4 +1,4 @@
-"""Where the product's own files lie."""
+"""Paths of the product's own files."""
 
 from __future__ import annotations
 

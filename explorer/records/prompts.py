@@ -1,4 +1,4 @@
-"""Prompts that a person gives: files of one JSON object a line, or text from stdin.
+"""Prompts from a user: files with one JSON object a line, or text from stdin.
 
 A line is `{"id": …, "category": …, "prompt": …}`.
 """
@@ -22,7 +22,7 @@ def read_prompts(path: str, limit: int | None = None) -> list[dict[str, str]]:
     """The first `limit` prompts of a JSON-lines file; `-` is stdin.
 
     Each has "id" (its line's number by default), "category" ("all" by default) and "prompt".
-    Raises ExplorerError: missing, unreadable or empty file, or a line that is no prompt.
+    Raises ExplorerError: missing, unreadable or empty file, or a line that is not a prompt.
     """
     name = "stdin" if path == STDIN else path
     text = read_stdin() if path == STDIN else _read(path)

@@ -1,4 +1,4 @@
-"""What all trace records are made of."""
+"""The base of all trace records."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _one_by_one(table: Any, check: ValidatorFunctionWrapHandler) -> Any:
     return checked
 
 
-MAX_ROWS = 513  # of a pass: 512 nodes and the root
+MAX_ROWS = 513  # in a pass: 512 nodes and the root
 
 # A hostile file may hold millions of wrong entries, and the first one is enough.
 Entries = Annotated[list[T], Field(fail_fast=True)]

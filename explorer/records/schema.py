@@ -105,7 +105,7 @@ class Timings(Record):
 
 
 class LookaheadState(Record):
-    """What lookahead decoding had at hand in a step.
+    """The state of lookahead decoding in a step.
 
     The window's level l (oldest first) holds guesses for the positions root + l, root + l + 1, …;
     its column j, read level by level and ended by the next step's newest level, is an n-gram that
@@ -114,7 +114,7 @@ class LookaheadState(Record):
 
     window: Entries[Entries[TokenId]] = Field(max_length=MAX_ROWS, description="[levels][W]")
     guesses: Entries[Entries[TokenId]] = Field(
-        max_length=MAX_ROWS, description="what the pool holds behind the root, newest first"
+        max_length=MAX_ROWS, description="the pool's n-grams after the root, newest first"
     )
     pool_size: int = Field(ge=0, description="n-grams in the whole pool")
 
@@ -137,8 +137,8 @@ class Step(Record):
     )
     base_ranks: Entries[Rank] = Field(description="0: the base model's first")
     choices: Entries[Annotated[int, Field(ge=-1)]] = Field(
-        description="what the rule wanted below each row: the argmax, or the token drawn; "
-        "−1 where it was never asked"
+        description="the token that the rule chose below each row: the argmax, or the token drawn; "
+        "−1 where it chose none"
     )
     thresholds: Entries[Probability] | None = Field(
         None, description="typical acceptance: what a row's base_prob had to exceed"
@@ -156,20 +156,20 @@ class Step(Record):
     positions: Entries[Position] = Field(
         max_length=MAX_STEPS,
         description="the position that chose the root (the first step's is in the header), and "
-        "positions of this or earlier steps that were not told yet; their index says which",
+        "positions of this or earlier steps that are recorded late; see their `index`",
     )
     timings: Timings
-    floor: StepFloor | None = Field(None, description="None: not known, or no pass was needed")
+    floor: StepFloor | None = Field(None, description="None: unknown, or no pass was needed")
     draft_top: Entries[TopTokens] | None = Field(
         None,
         max_length=MAX_ROWS,
-        description="where the heads see their path: what they offered below each row, best first",
+        description="heads that see their path only: their guesses below each row, best first",
     )
     price: float | None = Field(
         None,
         ge=0,
-        description="where nodes had to be worth their rows: what they cost, in the tokens that "
-        "would have been written in the same time",
+        description="`auto` trees only: the price of the verified nodes, in tokens that "
+        "would be written in the same time",
     )
     lookahead: LookaheadState | None = None
 
@@ -195,7 +195,7 @@ class PlainToken(Record):
 
 
 class Settings(Record):
-    """How the run was asked for. Beside the fields: the parameters of methods."""
+    """The settings of the run; the parameters of methods are extra fields."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, int | str | None]
@@ -215,20 +215,20 @@ class Settings(Record):
 
 
 class Shown(Record):
-    """How the run's method is called on a page, and who guesses at a {depth}."""
+    """The method's name on a page, and who guesses at a {depth}."""
 
     title: str = Field(max_length=100)
     drafter: str = Field(max_length=100)
 
 
 class Header(Record):
-    """Who made the run, with what."""
+    """What made the run: model, heads, settings, machine."""
 
     created: str = Field(description="ISO 8601, UTC")
     explorer_version: str
     model: str
     tuned: str | None = Field(
-        None, description="where an adapter changed the model: what the output is lossless to"
+        None, description="if an adapter changed the model: what the output is lossless to"
     )
     heads: str | None
     num_heads: int = Field(ge=0, le=MAX_HEADS)
@@ -236,7 +236,7 @@ class Header(Record):
     device: str
     versions: Table[str, str]
     settings: Settings
-    shown: Shown | None = Field(None, description="None in traces from before there was any")
+    shown: Shown | None = Field(None, description="None in older traces")
     prompt: str
     prompt_ids: Entries[TokenId]
     continued_tokens: int = Field(

@@ -23,7 +23,7 @@ Acceptance = Literal["auto", "greedy", "sample", "typical"]
 MAX_NEW_TOKENS = 4096
 MAX_PROMPT_CHARACTERS = 100_000
 MAX_TREE_CHARACTERS = 20_000
-LEAST_TEMPERATURE = 1e-3  # below it float32 logits overflow, and the argmax is all that is left
+LEAST_TEMPERATURE = 1e-3  # below this, float32 logits overflow and only the argmax is left
 
 
 class DecodeSettings(BaseModel):
@@ -31,7 +31,7 @@ class DecodeSettings(BaseModel):
 
     `acceptance` auto means greedy at temperature 0 and sample (lossless) above it. `epsilon` and
     `delta` belong to typical acceptance (Medusa, section 2.3.1). `top_k` 0 means no limit.
-    Beside these fields it has the parameters of all methods (records/methods.py), as attributes.
+    It also has the parameters of all methods (records/methods.py), as attributes.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -54,7 +54,7 @@ class DecodeSettings(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _with_parameters(cls, given: dict[str, object]) -> dict[str, object]:
-        """The parameters of methods, each in its range, or its default."""
+        """The parameters of all methods: the given values, checked, or the defaults."""
         known = parameters()
         for name in given:
             if name not in cls.model_fields and name not in known:
@@ -76,7 +76,7 @@ def setting_names() -> list[str]:
 
 
 def decode_settings(**values: object) -> DecodeSettings:
-    """Checked settings. Raises ExplorerError naming the first setting that does not fit."""
+    """Checked settings. Raises ExplorerError that names the first invalid setting."""
     try:
         settings = DecodeSettings(**values)
     except ValidationError as error:

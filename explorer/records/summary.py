@@ -9,7 +9,7 @@ from explorer.records.schema import PlainToken, Step
 
 
 def accepted_drafts(step: Step) -> int:
-    """Drafted tokens that the step added to the text; the root is not one of them."""
+    """Drafted tokens that the step added to the text, without the root."""
     return max(0, len(step.emitted) - 1)
 
 

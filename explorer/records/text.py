@@ -1,4 +1,4 @@
-"""From token pieces to text: what a reader sees of one token, and what tokens say together.
+"""From token pieces to text: how one token is shown, and the text of several.
 
 A piece of a byte-level vocabulary may hold only part of a character. Alone it shows its bytes
 (⟨F0⟩⟨9F⟩); joined with its neighbours it becomes the character.
@@ -62,7 +62,7 @@ class Span:
 
 
 def piece_of(pieces: Mapping[int, Piece], token_id: int) -> Piece:
-    """The piece of a token; its number in brackets where the trace does not tell its text."""
+    """The piece of a token; its number in brackets if the trace lacks its text."""
     return pieces.get(token_id) or Piece(text=f"⟨token {token_id}⟩")
 
 
@@ -84,7 +84,7 @@ def join_pieces(pieces: Mapping[int, Piece], token_ids: Iterable[int]) -> str:
 def spans(pieces: Mapping[int, Piece], token_ids: Sequence[int]) -> list[Span]:
     """Split the tokens into the shortest runs that hold whole characters.
 
-    A character still incomplete at the end (the run goes on) shows its bytes.
+    A character that is still incomplete at the end shows its bytes.
     """
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     out: list[Span] = []
@@ -109,7 +109,7 @@ def visible(piece: Piece, limit: int | None = None) -> str:
     """One token for a label: ␣ ↵ ⇥, bytes as ⟨F0⟩, control and format characters by name.
 
     At most `limit` characters of it are kept; right-to-left text is isolated so that it cannot
-    reorder what stands around it.
+    reorder the text around it.
     """
     marked = visible_text(piece_bytes(piece).decode("utf-8", "surrogateescape"))
     if limit is not None and len(marked) > limit:

@@ -1,1 +1,1 @@
-"""Where weights come from, how they lie on disk, and the models that are known by name."""
+"""Where weights come from, their formats on disk, and the models known by name."""

@@ -1,4 +1,4 @@
-"""The folder that fetched and converted things are kept in, on whatever machine this is."""
+"""The folder for downloaded and converted files, on any platform."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CACHE_VARIABLE = "MEDUSA_EXPLORER_CACHE"
 
 
 def chosen_folder() -> Path:
-    """$MEDUSA_EXPLORER_CACHE, or the platform's cache folder; it may be one that is read-only."""
+    """$MEDUSA_EXPLORER_CACHE, or the platform's cache folder; it may be read-only."""
     chosen = os.environ.get(CACHE_VARIABLE)
     if chosen:
         return Path(chosen).expanduser().absolute()
@@ -29,12 +29,12 @@ def chosen_folder() -> Path:
 
 
 def cache_folder() -> Path:
-    """Where things are kept: the chosen folder, or one for temporary files if it is read-only."""
+    """Where to write: the chosen folder, or a temporary one if that is read-only."""
     return _writable(chosen_folder())
 
 
 def read_folders() -> list[Path]:
-    """Where things may already lie: a container may bring them in a folder that is read-only."""
+    """Where to look for files: a container may bring some in a read-only folder."""
     return list(dict.fromkeys((chosen_folder(), cache_folder())))
 
 
@@ -44,7 +44,7 @@ def _writable(chosen: Path) -> Path:
         return chosen
     user = getattr(os, "getuid", lambda: "user")()
     own = Path(tempfile.gettempdir()) / f"medusa-explorer-{user}"
-    # Another user may have put a folder of this name there: then one that nobody can know.
+    # Another user may own a folder of this name: then use a name that cannot be guessed.
     if _takes_files(own) and (not hasattr(os, "getuid") or own.stat().st_uid == user):
         return own
     return Path(tempfile.mkdtemp(prefix="medusa-explorer-"))

@@ -1,4 +1,4 @@
-"""`python -m explorer.weights.fetch`: bring the default model to this machine ahead of time."""
+"""`python -m explorer.weights.fetch`: download the default model ahead of time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from explorer.weights.sources import default_gguf
 
 
 def main() -> int:
-    """Print where the default model lies. Returns the exit status."""
+    """Print the path of the default model. Returns the exit status."""
     said = ""
 
     def progress(text: str, fraction: float | None) -> None:

@@ -37,14 +37,14 @@ def write_files(
     folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # All files are written aside first, so that a full disk spoils none.
+        # All files are written under temporary names first, so that a full disk damages none.
         for name, content in tensors.items():
             _write_tensors(content, folder / f"{name}.part", pickled=name.endswith(".pt"))
         for name, content in configs.items():
             text = json.dumps(content, indent=2, ensure_ascii=False)
             (folder / f"{name}.part").write_text(text + "\n", encoding="utf-8")
         for name in (*tensors, *configs):
-            # safetensors writes for the owner alone, and an image may run as another user.
+            # safetensors makes files that only the owner reads; a container may have another user.
             (folder / f"{name}.part").chmod(0o644)
             os.replace(folder / f"{name}.part", folder / name)
     except (OSError, SafetensorError) as error:

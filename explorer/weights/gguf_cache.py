@@ -1,7 +1,7 @@
 """A GGUF's configuration and tokenizer, converted once and kept.
 
 transformers can read both from the file, but walks its hundred thousand vocabulary entries to do
-so: several seconds at every start. What it makes of them is kept in the cache folder instead.
+so: several seconds at every start. The cache folder keeps the result instead.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from explorer.weights.gguf_tokenizer import repair_tokenizer
 def described(file: GGUFFile) -> Path:
     """A folder with config.json and the tokenizer's files of a GGUF file.
 
-    Raises ExplorerError where the file sets something that the product cannot honour.
+    Raises ExplorerError if the file has a setting that is not supported.
     """
     key = _key(file.path)
     for place in read_folders():
@@ -43,7 +43,7 @@ def _key(path: Path) -> str:
 
 @cache
 def _code() -> str:
-    """A hash of the code that converts: what older code made is not used again."""
+    """A hash of the converting code: results of older code are not used again."""
     digest = hashlib.sha256()
     for module in (Path(__file__).name, "gguf_settings.py", "gguf_tokenizer.py"):
         digest.update(Path(__file__).with_name(module).read_bytes())
@@ -52,7 +52,7 @@ def _code() -> str:
 
 def _describe(file: GGUFFile, folder: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
-    # Written beside the target and renamed, so that a killed start leaves nothing half-made.
+    # Written beside the target and renamed, so that a killed start leaves no partial files.
     scratch = Path(tempfile.mkdtemp(dir=folder.parent))
     try:
         _convert(file, scratch)

@@ -1,4 +1,4 @@
-"""The quantisation codes inside a GGUF file, taken out as they are.
+"""The quantisation codes inside a GGUF file, without conversion.
 
 Block layouts: ggml's `block_q4_0` (fp16 d, 16 bytes: w = d·(q − 8)), `block_q4_1` (fp16 d, fp16
 m, 16 bytes: w = d·q + m) and `block_q8_0` (fp16 d, 32 int8: w = d·q), 32 weights each; the low
@@ -30,7 +30,7 @@ class Codes:
     offset: np.ndarray
 
     def permuted(self, rows: np.ndarray) -> Codes:
-        """The same matrix with its rows taken in another order."""
+        """The same matrix with its rows in another order."""
         return Codes(self.codes[rows], self.scale[rows], self.offset[rows])
 
     def dequantised(self) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""A GGUF file: its tensors as they lie on disk, as codes and as plain numbers.
+"""A GGUF file: its tensors as stored, as codes and as plain numbers.
 
 The file's header is read with transformers' own reader, which maps the file instead of copying
 it: opening the default model takes a fraction of a second. Matrices keep their 4-bit codes or
@@ -35,13 +35,13 @@ class StoredTensor:
 
 
 class GGUFFile:
-    """The tensors of a GGUF file by name. Raises ExplorerError for a file that is none."""
+    """The tensors of a GGUF file by name. Raises ExplorerError if it is not a GGUF file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
             self._header = GgufHeader.from_file(str(path))
-        except Exception as error:  # a broken header breaks its reader in many ways
+        except Exception as error:  # a broken header makes the reader fail in many ways
             raise ExplorerError(
                 f"{path.name} is not a readable GGUF file ({error!s:.120}): download it again."
             ) from error
@@ -56,7 +56,7 @@ class GGUFFile:
 
     @cached_property
     def metadata(self) -> dict[str, Any]:
-        """All settings by key; of lists of texts only the tokens, of others their length."""
+        """All settings by key; lists other than the tokens are replaced by their length."""
         return read_gguf_metadata(str(self.path), ("tokenizer.ggml.tokens",))[0]
 
     @property
@@ -66,7 +66,7 @@ class GGUFFile:
 
     @cached_property
     def tensors(self) -> dict[str, StoredTensor]:
-        """All tensors by GGUF name; their data is read when it is looked at."""
+        """All tensors by GGUF name; their data is read on access."""
         stored = load_gguf_state_dict(self._header)
         return {
             info.name: StoredTensor(

@@ -1,7 +1,7 @@
-"""What a GGUF file says of its model beyond what transformers reads from it.
+"""The settings of a GGUF file that transformers does not read.
 
 transformers takes the sizes. Rotary scaling and factors, windows, caps and end-of-turn tokens are
-read here; any other setting that means something is refused by its name, because a model that runs
+read here. Any other setting with an effect is refused by its name, because a model that runs
 without it would be silently wrong. Key names: the GGUF specification, llama.cpp's llama-arch.cpp.
 """
 
@@ -18,7 +18,7 @@ from transformers.integrations.gguf.gguf_config_mapping import GGUF_CONFIG_ARCHS
 
 from explorer.records.errors import ExplorerError
 
-# Sizes that other settings give, and what a text model has no use for.
+# Sizes that follow from other settings, and what a text model does not need.
 HARMLESS = {
     "context_length", "embedding_length", "block_count", "feed_forward_length", "vocab_size",
     "attention.head_count", "attention.head_count_kv", "attention.layer_norm_rms_epsilon",
@@ -35,18 +35,18 @@ EXPERTS = {
     "expert_feed_forward_length": ("moe_intermediate_size", "intermediate_size"),
     "expert_shared_feed_forward_length": ("shared_expert_intermediate_size",),
 }
-HEAD_SIZE = {"llama", "mistral", "qwen2", "phi3"}  # whose classes heed a head_dim
+HEAD_SIZE = {"llama", "mistral", "qwen2", "phi3"}  # whose classes use a head_dim
 CAPS = {
     "attn_logit_softcapping": "attn_logit_softcapping",
     "final_logit_softcapping": "final_logit_softcapping",
 }
-PARTIAL_ROTARY = {"phi3", "stablelm", "nemotron"}  # whose classes turn a part of each head
+PARTIAL_ROTARY = {"phi3", "stablelm", "nemotron"}  # whose classes rotate a part of each head
 END_OF_TURN = ("eos_token_id", "eot_token_id", "eom_token_id")
 FACTORS = ("rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight")
 
 
 class Settings:
-    """The settings of one file; every one that is looked at counts as used.
+    """The settings of one file; each one that is read counts as used.
 
     `factors` are the file's tensors of rotary factors by name (FACTORS), each [rotary size / 2].
     """
@@ -64,7 +64,7 @@ class Settings:
         return self.metadata.get(f"{self.architecture}.{key}", default)
 
     def complete(self, config: PretrainedConfig) -> None:
-        """Put into `config` what transformers left out. Raises ExplorerError naming a key."""
+        """Add to `config` what transformers did not read. Raises ExplorerError that names a key."""
         mapped = GGUF_CONFIG_MAPPING.get(config.model_type.removesuffix("_text"), {})
         self._used |= {key for key, name in mapped.items() if name is not None}
         self._head_size(config)
@@ -75,7 +75,7 @@ class Settings:
         if self.get("attention.causal", True) is False:
             raise self._refusal("attention.causal")
         self._ends(config)
-        if self.architecture not in GGUF_CONFIG_ARCHS:  # those are read whole, key by key
+        if self.architecture not in GGUF_CONFIG_ARCHS:  # these are read key by key
             self._refuse_the_rest()
 
     def _head_size(self, config: PretrainedConfig) -> None:
@@ -148,7 +148,7 @@ class Settings:
             if value is not None and name is not None:
                 out[name] = float(value)
         for key in ("rope.scaling.attn_factor", "rope.scaling.yarn_attn_factor"):
-            if own := self.get(key):  # llama.cpp multiplies by it what YaRN asks for anyway
+            if own := self.get(key):  # llama.cpp multiplies YaRN's own factor by it
                 usual = 1 + 0.1 * math.log(out["factor"])
                 out["attention_factor"] = out.get("attention_factor", usual) * float(own)
         return out
@@ -167,16 +167,16 @@ class Settings:
 
     def _put_rotary(self, config: PretrainedConfig, scaling: dict[str, Any]) -> None:
         parameters = config.rope_parameters
-        if "full_attention" in parameters:  # Gemma 3 scales its global layers alone
+        if "full_attention" in parameters:  # Gemma 3 scales only its global layers
             parameters = parameters["full_attention"]
         parameters.update(scaling)
-        if hasattr(config, "original_max_position_embeddings"):  # Phi-3 names the border twice
+        if hasattr(config, "original_max_position_embeddings"):  # Phi-3 names this length twice
             border = scaling.get("original_max_position_embeddings")
             config.original_max_position_embeddings = border or config.max_position_embeddings
 
     def _window(self, config: PretrainedConfig) -> None:
         window = self.get("attention.sliding_window")
-        if config.model_type == "mistral":  # its class has a window where the file says nothing
+        if config.model_type == "mistral":  # its class has a window by default
             config.sliding_window = window or None
             return
         if not window or window >= config.max_position_embeddings:

@@ -1,8 +1,8 @@
-"""A tokenizer that was converted from a GGUF file, held against the file's own list of tokens.
+"""A tokenizer converted from a GGUF file, checked against the file's own list of tokens.
 
 transformers spells every token of a byte-level vocabulary in the byte alphabet, also a control
 token such as `<｜User｜>`, which is then not found in a text; and a beginning or end of text that
-it does not find is added behind the vocabulary, where the model has no row.
+it does not find is added after the vocabulary, where the model has no row.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _first_fault(
 
 
 def _rewrite(folder: Path, tokens: list[str], whole: dict[int, int]) -> None:
-    """Spell whole tokens as the file does, and drop tokens behind its vocabulary."""
+    """Spell whole tokens as the file does, and drop tokens beyond its vocabulary."""
     path = folder / TOKENIZER
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     vocab = content["model"].get("vocab")

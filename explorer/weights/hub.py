@@ -1,4 +1,4 @@
-"""Files of the Hugging Face Hub, with errors a person can act on."""
+"""Files of the Hugging Face Hub, with errors that say what to do."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ HEADS = ["config.json", "medusa_lm_head.*", "model*.safetensors", "model.safeten
 
 
 def is_hub_id(text: str) -> bool:
-    """True if `text` is written like the id of a Hub repository: `owner/repo` or `repo`."""
+    """True if `text` has the form of a Hub repository's id: `owner/repo` or `repo`."""
     return _HUB_ID.fullmatch(text) is not None and ".." not in text and "--" not in text
 
 
 def cached(repo: str, filename: str) -> Path | None:
-    """The file in the Hub client's own cache, or None. Asks no network."""
+    """The file in the Hub client's own cache, or None. Uses no network."""
     from huggingface_hub import try_to_load_from_cache
 
     found = try_to_load_from_cache(repo, filename)
@@ -51,9 +51,9 @@ def download(repo: str, filename: str, folder: Path | None = None) -> Path:
 
 
 def local_heads(folder_or_repo_id: str | Path) -> Path | None:
-    """The local folder itself, or None for what names a repository of the Hub.
+    """The local folder itself, or None if `source` names a repository of the Hub.
 
-    Raises ExplorerError where it can be neither.
+    Raises ExplorerError if it can be neither.
     """
     folder = Path(folder_or_repo_id).expanduser()
     if folder.is_dir():
@@ -68,13 +68,13 @@ def local_heads(folder_or_repo_id: str | Path) -> Path | None:
 
 
 def gguf_files(repo: str) -> list[str]:
-    """Names of the GGUF files of a repository; none where the Hub cannot be asked."""
+    """Names of the GGUF files of a repository; none if the Hub cannot be reached."""
     import huggingface_hub
 
     try:
         with _quiet_log():
             return [n for n in huggingface_hub.list_repo_files(repo) if n.endswith(".gguf")]
-    except Exception:  # offline, no such repository: the error at hand says so already
+    except Exception:  # offline, no such repository: the present error says so already
         return []
 
 
@@ -127,12 +127,12 @@ def hub_errors(repo: str, filename: str | None = None) -> Iterator[None]:
     except (errors.HfHubHTTPError, errors.HFValidationError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise ExplorerError(
-            f"'{what}' could not be had from the Hub ({reason:.200}): try again later, or give a "
-            "local file or folder."
+            f"'{what}' could not be fetched from the Hub ({reason:.200}): try again later, "
+            "or give a local file or folder."
         ) from error
     except OSError:
         raise  # a full disk
-    except Exception as error:  # whatever breaks a transfer: sockets, TLS, the xet client
+    except Exception as error:  # anything that breaks a transfer: sockets, TLS, the xet client
         raise ExplorerError(
             f"The download of '{what}' broke off ({error!r:.200}): try again, or give a local "
             "file or folder."
@@ -141,7 +141,7 @@ def hub_errors(repo: str, filename: str | None = None) -> Iterator[None]:
 
 @contextmanager
 def _quiet_log() -> Iterator[None]:
-    """Keep the client's retry lines off the terminal: the error that follows says it all."""
+    """Hide the client's retry lines: the error that follows says enough."""
     from huggingface_hub.utils import logging
 
     before = logging.get_verbosity()

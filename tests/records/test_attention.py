@@ -27,18 +27,18 @@ def head(**changes: object) -> AttentionHead:
 
 
 def test_weights_are_read_as_they_were_packed():
-    for told, row in zip(head().rows(DEPTHS), ROWS, strict=True):
-        assert told == pytest.approx(row, abs=1e-5)
+    for message, row in zip(head().rows(DEPTHS), ROWS, strict=True):
+        assert message == pytest.approx(row, abs=1e-5)
     assert head().rows(DEPTHS)[2][-1] == 1
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
-        ({"layer": 30}, "below their numbers"),
-        ({"head": 9}, "below their numbers"),
-        ({"slots": [0, 4, 4]}, "ascend"),
-        ({"slots": [4]}, "first token must be told"),
+        ({"layer": 30}, "must be below"),
+        ({"head": 9}, "must be below"),
+        ({"slots": [0, 4, 4]}, "ascending"),
+        ({"slots": [4]}, "first token must be a slot"),
         ({"slots": []}, "at least 1"),
         ({"slots": list(range(200))}, "128"),
         ({"weights": "<b>"}, "pattern"),
@@ -47,21 +47,21 @@ def test_weights_are_read_as_they_were_packed():
         ({"colour": "red"}, "not permitted"),
     ],
 )
-def test_a_record_that_cannot_be_is_refused(changes, told):
-    with pytest.raises(ValidationError, match=told):
+def test_a_record_that_cannot_be_is_refused(changes, message):
+    with pytest.raises(ValidationError, match=message):
         head(**changes)
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"weights": packed(ROWS[:2])}, "do not fit its rows"),
-        ({"weights": "AAAAA"}, "no base64"),
+        ({"weights": "AAAAA"}, "not base64"),
         ({"slots": [0, 30]}, "outside the prefix"),
     ],
 )
-def test_a_record_that_does_not_fit_its_step_is_refused(changes, told):
-    with pytest.raises(ValueError, match=told):
+def test_a_record_that_does_not_fit_its_step_is_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
         head(**changes).require_fit(30, DEPTHS)
 
 
