@@ -1,1 +1,1 @@
-"""Medusa and Hydra heads, and the checkpoint formats that they are read from and written in."""
+"""Medusa and Hydra heads, and the checkpoint formats for reading and writing them."""

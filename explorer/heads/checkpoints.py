@@ -3,8 +3,8 @@
 Own format: `model.safetensors` with block_weight [K, B, H, H], block_bias [K, B, H], projection
 ([V_d, H] or [K, V, H], absent for the kind shared), token_map int32 [V_d] and, for Hydra,
 path_weight [K(K+1)/2, H, H], beside `config.json` (the fields of HeadsConfig). Weights may lie in
-8 bits (head_storage.py). Where the config names a `projection_from`, projection and token_map lie
-in the folder of that name beside this one.
+8 bits (head_storage.py). If the config names a `projection_from`, projection and token_map are in
+the folder of that name beside this one.
 The formats of other projects are read too (public_heads.py).
 """
 
@@ -40,9 +40,9 @@ BORROWED = ("projection", "token_map")  # what `projection_from` gives
 
 
 def save_heads(heads: MedusaHeads, folder: str | Path, storage: Storage | None = None) -> Path:
-    """Write the heads in the own format; an interrupted write leaves the old files whole.
+    """Write the heads in this product's format; an interrupted write keeps the old files.
 
-    storage None keeps the dtype that they have.
+    storage None keeps their dtype.
     """
     if heads.packed is not None or heads.compiled is not None:
         raise ValueError("packed heads only draft: load them again to save them")
@@ -139,7 +139,7 @@ def _borrowed(folder: Path) -> dict[str, Tensor]:
 
 def _assemble(config: HeadsConfig, tensors: dict[str, Tensor], place: Path) -> MedusaHeads:
     """Heads around the given tensors, every shape checked."""
-    with torch.device("meta"):  # no memory is taken for weights that are replaced at once
+    with torch.device("meta"):  # allocate no memory for weights that are replaced at once
         heads = new_heads(config)
     expected = {n: tuple(t.shape) for n, t in heads.state_dict().items() if n != "token_map"}
     for name, shape in expected.items():
@@ -151,7 +151,7 @@ def _assemble(config: HeadsConfig, tensors: dict[str, Tensor], place: Path) -> M
         require_numbers({name: tensors[name]}, place)
         if not torch.isfinite(tensors[name]).all():
             raise ExplorerError(
-                f"The heads in {place} hold values that are no numbers ({name}): train them again "
+                f"The heads in {place} hold values that are not numbers ({name}): train them again "
                 "with a lower learning rate, or download them again."
             )
     token_map = tensors.get("token_map") if config.kind == "draft_vocab" else None

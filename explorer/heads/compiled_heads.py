@@ -1,4 +1,4 @@
-"""Heads on the integer kernels: what drafting asks of them, in one compiled call.
+"""Heads on the integer kernels: a draft in one compiled call.
 
 Residual blocks run in 8 bits, the shared projection in 4, whatever the checkpoint stores. A guess
 that changes with the rounding costs a little acceptance, never correctness.
@@ -24,7 +24,7 @@ from explorer.kernels.threads import on_all_threads, team_size
 
 
 def fits(hidden_size: int, num_blocks: int) -> bool:
-    """Whether heads of this size run here, given one projection that all of them share."""
+    """Whether heads of this size, with one shared projection, run here."""
     isa = instruction_set()
     return (
         isa is not None and num_blocks > 0 and hidden_size % GROUP == hidden_size % isa.lanes == 0
@@ -66,7 +66,7 @@ class CompiledHeads:
 
     @property
     def num_bytes(self) -> int:
-        """What asking all heads once reads."""
+        """Bytes that one draft of all heads reads."""
         matrices = [m for part in (self._terms, self._blocks) for of_head in part for m in of_head]
         return sum(m.num_bytes for m in [*matrices, self._projection])
 
@@ -91,7 +91,7 @@ class CompiledHeads:
         return ids, probs
 
     def _tables(self, heads: range, terms: int) -> tuple[int, int]:
-        """Where the addresses of these heads' matrices stand: of the terms, of the blocks."""
+        """The places of these heads' matrices in the address table: terms, blocks."""
         if (heads, terms) not in self._addresses:
             self._addresses[heads, terms] = tuple(
                 np.array([[matrix.address for matrix in of[k]] for k in heads], np.int64)

@@ -1,4 +1,4 @@
-"""Which heads these are: a hash of their weights."""
+"""An identity of heads: a hash of their weights."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import torch
 
 from explorer.heads.heads import MedusaHeads
 
-SAMPLE = 1 << 16  # elements of a tensor that its hash looks at
+SAMPLE = 1 << 16  # elements of a tensor that enter its hash
 
 
 def heads_hash(heads: MedusaHeads) -> str:
     """A hash of the heads' shapes and of up to 65,536 evenly spaced elements of each tensor.
 
     All but the projection, which may be packed (`MedusaHeads.pack`): trained together, the other
-    tensors tell heads apart.
+    tensors are enough to distinguish heads.
     """
     digest = hashlib.sha256()
     for name, tensor in sorted(heads.state_dict().items()):

@@ -1,4 +1,4 @@
-"""Which file of a folder holds the heads, and its tensors."""
+"""The file of a folder that holds the heads, and its tensors."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _read_safetensors(path: Path) -> dict[str, Tensor]:
 
 
 def require(tensors: dict[str, Tensor], wanted: set[str], place: Path) -> None:
-    """Refuse heads that lack some of the wanted tensors. Raises ExplorerError."""
+    """Refuse heads that lack some of the expected tensors. Raises ExplorerError."""
     missing = sorted(wanted - tensors.keys())
     if missing:
         raise ExplorerError(

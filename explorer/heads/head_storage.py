@@ -1,4 +1,4 @@
-"""How the heads' weights lie in a checkpoint: as floating-point numbers, or in 8 bits.
+"""The storage of heads' weights in a checkpoint: floating-point numbers, or 8 bits.
 
 `q8_0` is ggml's format of that name: 32 weights of a row share an fp16 scale, so a matrix [..., H]
 becomes blocks uint8 [..., H / 32 · 34], about half the bytes of bfloat16. The largest weight of a
@@ -23,7 +23,7 @@ BLOCK_BYTES = gguf.GGML_QUANT_SIZES[Q8_0][1]  # for GROUP weights
 def stored(weight: Tensor, storage: Storage) -> Tensor:
     """A floating-point tensor as a checkpoint holds it.
 
-    In `q8_0`, what does not consist of rows of whole groups stays in bfloat16.
+    In `q8_0`, tensors whose rows are not whole groups stay in bfloat16.
     """
     if storage != "q8_0":
         return weight.to(getattr(torch, storage))
@@ -33,7 +33,7 @@ def stored(weight: Tensor, storage: Storage) -> Tensor:
 
 
 def restored(tensor: Tensor) -> Tensor:
-    """What `stored` was given, as far as it is kept; blocks of 8 bits come back in bfloat16."""
+    """The inverse of `stored`, up to rounding; blocks of 8 bits become bfloat16."""
     if tensor.dtype != torch.uint8 or tensor.shape[-1] % BLOCK_BYTES:
         return tensor
     return torch.from_numpy(gguf.quants.dequantize(tensor.numpy(), Q8_0)).to(torch.bfloat16)

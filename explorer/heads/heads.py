@@ -80,7 +80,7 @@ class MedusaHeads(nn.Module):
 
     token_map: Tensor | None
     origin: Origin | None = None  # of heads that were loaded
-    sees_path = False  # whether a head must be told the tokens before its target
+    sees_path = False  # whether a head also reads the tokens before its target
 
     def __init__(self, config: HeadsConfig) -> None:
         """Zero blocks (the residual identity) and an empty projection; see `create`."""
@@ -97,8 +97,8 @@ class MedusaHeads(nn.Module):
             self.projection = nn.Parameter(torch.empty(shape))
         token_map = torch.arange(V) if config.kind == "draft_vocab" else None
         self.register_buffer("token_map", token_map)
-        self.packed: Int4Linear | None = None  # takes the projection's place, see `pack`
-        self.compiled: CompiledHeads | None = None  # takes everything's place in `propose`
+        self.packed: Int4Linear | None = None  # replaces the projection, see `pack`
+        self.compiled: CompiledHeads | None = None  # replaces everything in `propose`
 
     @classmethod
     def create(
@@ -122,7 +122,7 @@ class MedusaHeads(nn.Module):
         return heads
 
     def set_token_map(self, token_map: Tensor | None) -> None:
-        """Take int64 [V_d] full token ids, one for each draft index."""
+        """Set the int64 [V_d] full token ids, one for each draft index."""
         size, vocab = self.config.draft_vocab_size, self.config.vocab_size
         if token_map is None or tuple(token_map.shape) != (size,):
             raise ExplorerError(
@@ -138,9 +138,9 @@ class MedusaHeads(nn.Module):
         self.token_map = token_map.to(self.block_weight.device)
 
     def change_vocabulary(self, token_map: Tensor, lm_head_weight: Tensor) -> None:
-        """Choose between the tokens int64 [V_d] of `token_map` from now on.
+        """Change the draft vocabulary to the tokens int64 [V_d] of `token_map`.
 
-        Tokens that the heads knew keep their rows, the others start as the LM head's [V, H].
+        Tokens that the heads had keep their rows, the others start from the LM head's [V, H].
         """
         self._check_lm_head(lm_head_weight)
         places = torch.full((self.config.vocab_size,), -1)
@@ -167,10 +167,10 @@ class MedusaHeads(nn.Module):
             )
 
     def features(self, hidden: Tensor, path: Tensor | None = None) -> Tensor:
-        """What the projections read: [m, H] -> [K, m, H], after the residual blocks.
+        """The input of the projections: [m, H] -> [K, m, H], after the residual blocks.
 
         path int64 [m, K] are the tokens that follow each position, the root first: head k of the
-        kinds that see them is given the first k. These heads do not look at it.
+        kinds that see them gets the first k. These heads do not use it.
         """
         x = hidden.to(self.block_weight)
         return self._blocks(x.expand(self.config.num_heads, *x.shape))
@@ -183,7 +183,7 @@ class MedusaHeads(nn.Module):
         return x
 
     def project(self, features: Tensor) -> Tensor:
-        """Logits from what `features` gives: [K, m, H] -> [K, m, V']."""
+        """Logits from the output of `features`: [K, m, H] -> [K, m, V']."""
         if self.projection is None and self.packed is None:
             raise ExplorerError(
                 "These heads share the base model's LM head: load them together with their base "
@@ -203,10 +203,10 @@ class MedusaHeads(nn.Module):
         return F.linear(features, self.projection)
 
     def pack(self) -> None:
-        """Draft on the kernels that this machine has from now on, in 8 and 4 bits.
+        """Switch to drafting on this machine's integer kernels, in 8 and 4 bits.
 
-        Reading the weights is most of a draft's time, and they are then read several times as
-        fast. A guess that changes with the rounding costs a little acceptance, never correctness.
+        Reading the weights is most of a draft's time, and packed weights are read several times
+        as fast. Rounding may change a guess, which costs a little acceptance, never correctness.
         Packed heads draft; they can be neither trained nor saved.
         """
         self._make_block_major()
@@ -223,14 +223,14 @@ class MedusaHeads(nn.Module):
                 self.packed, self.projection = Int4Linear(codes, None, device), None
 
     def _terms(self) -> list[list[Tensor]]:
-        """Per head, the matrices [H, H] whose products the first residual block adds up."""
+        """Per head, the matrices [H, H] whose products the first residual block sums."""
         return [[weight] for weight in self.block_weight[:, 0]]
 
     def _make_block_major(self) -> None:
         """Store a block's weights of all heads side by side, so that baddbmm needs no copy.
 
-        As they are trained, a head's blocks lie together: a product over all heads then copies its
-        weights first, which takes five times as long as the product.
+        In training, the blocks of one head are contiguous; a product over all heads would then
+        copy its weights first, which takes five times as long as the product.
         """
         weight = self.block_weight.detach().transpose(0, 1).contiguous().transpose(0, 1)
         self.block_weight = nn.Parameter(weight, requires_grad=False)
@@ -265,20 +265,20 @@ class MedusaHeads(nn.Module):
     def best(self, logits: Tensor, top: int) -> tuple[Tensor, Tensor]:
         """The `top` best of logits [..., V']: full-vocabulary ids and probabilities [..., top].
 
-        A probability is the softmax over the head's own vocabulary, from float32 logits, with the
-        maximum taken out so that nothing overflows.
+        A probability is the softmax over the head's own vocabulary, from float32 logits minus
+        their maximum, so that nothing overflows.
         """
         top = min(top, self.config.output_size)
         logits = logits.float()
         best, indices = logits.topk(top, dim=-1)
         highest = best[..., :1]
-        # exp is taken of the kept logits only; the rest is needed just for the sum.
+        # exp of the kept logits only; the others enter just the sum.
         total = (logits - highest).exp_().sum(-1, keepdim=True)
         probs = (best - highest).exp_() / total
         return indices if self.token_map is None else self.token_map[indices], probs
 
     def step_bytes(self) -> int:
-        """Bytes that a draft reads: every matrix as it is stored, once, the projection included.
+        """Bytes that a draft reads: every matrix as stored, once, the projection included.
 
         Of a token map, as of Hydra's embeddings, it reads a few rows, which do not count.
         """

@@ -1,7 +1,7 @@
 """Hydra heads: Medusa heads that also see the tokens on their path (Ankner et al. 2024).
 
-A Medusa head guesses token t+1+k without knowing which tokens come before it. Head k of Hydra is
-also given their embeddings e, from the root t+1 to t+k, so its guesses fit what they follow:
+A Medusa head guesses token t+1+k without knowing the tokens between. Head k of Hydra also reads
+their embeddings e, from the root t+1 to t+k, so its guesses fit what they follow:
 
     x_k = h + SiLU(W_k·h + Σ_{j ≤ k} P_kj·e_{t+j} + b_k)
 
@@ -40,7 +40,7 @@ class HydraHeads(MedusaHeads):
         self.embedding_scale = 1.0
 
     def use_embeddings(self, weight: Tensor) -> None:
-        """Look tokens up in the base model's input embeddings [V, H], kept by reference."""
+        """Use the base model's input embeddings [V, H], kept by reference."""
         expected = (self.config.vocab_size, self.config.hidden_size)
         if tuple(weight.shape) != expected:
             raise ExplorerError(
@@ -48,7 +48,7 @@ class HydraHeads(MedusaHeads):
                 f"{list(weight.shape)}: load heads that were made for this base model."
             )
         self.embeddings = weight.detach()
-        # A sample will do, and the same rows always give the same scale.
+        # A sample is enough, and the same rows always give the same scale.
         sample = self.embeddings[:: max(1, len(weight) // 4096)].float()
         self.embedding_scale = 1.0 / max(sample.square().mean().sqrt().item(), 1e-6)
 
@@ -102,7 +102,7 @@ class HydraHeads(MedusaHeads):
 
     @torch.inference_mode()
     def propose_next(self, hidden: Tensor, path: Tensor, top: int) -> tuple[Tensor, Tensor]:
-        """What follows each of m paths of equal length d, guessed by head d.
+        """Guesses of head d for the token after each of m paths of equal length d.
 
         hidden [1, H] of the position before the root; path int64 [m, d], the root first. Returns
         full-vocabulary ids int64 and probabilities float32, [m, top] each, best first.
@@ -155,7 +155,7 @@ def first_heads(heads: MedusaHeads, number: int, place: Path) -> MedusaHeads:
 
 
 def copy_heads(heads: MedusaHeads, num_blocks: int = 0) -> MedusaHeads:
-    """A copy with at least `num_blocks` residual blocks: those that it adds change nothing.
+    """A copy with at least `num_blocks` residual blocks; added blocks change nothing.
 
     Hydra heads need their embeddings again.
     """

@@ -62,7 +62,7 @@ def from_public(
 
 
 def _require_possible(num_heads: int, num_blocks: int, path: Path) -> None:
-    """Refuse numbers that no checkpoint has, before anything is made of that many."""
+    """Refuse impossible numbers before allocating anything of that size."""
     try:
         HeadsConfig(
             kind="shared", num_heads=num_heads, num_blocks=num_blocks, hidden_size=1, vocab_size=1
@@ -79,7 +79,7 @@ def _hidden_size(stored: dict[str, Tensor]) -> int:
 
 
 def _require_shapes(stored: dict[str, Tensor], path: Path) -> None:
-    """Refuse tensors that are empty, or are no matrices and vectors that fit together."""
+    """Refuse tensors that are empty, or whose shapes do not fit together."""
     named = {name: tensor for name, tensor in stored.items() if not name.endswith("token_map")}
     for key, tensor in sorted(named.items()):
         axes = 1 if key.endswith("bias") else 2

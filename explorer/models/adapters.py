@@ -1,13 +1,13 @@
 """A LoRA adapter on a base model (Medusa-2): a small change W + up·down of a linear layer's weight.
 
 A folder in peft's format (`adapter_model.safetensors`, `adapter_config.json`), with a `config.json`
-beside it that says what the change costs (AdapterConfig). How it is served depends on the layer:
+that says what the change costs (AdapterConfig). How it is applied depends on the layer:
 
-- one that is not quantised (bf16, fp32): merged, W + up·down takes the place of W;
+- one that is not quantised (bf16, fp32): merged, W + up·down replaces W;
 - one of the int4 backend, if the adapter was trained with the 4-bit rounding in the loop: merged
-  and quantised again, which gives the very weights that were trained, at the untouched speed;
+  and quantised again, which gives exactly the trained weights, at the speed of the untouched model;
 - any other packed layer: unmerged, beside the packed weight. Rounding W + up·down to 4 bits would
-  lose most of a change that is smaller than a step.
+  lose most of a change that is smaller than a rounding step.
 
 The files of the base model are never written.
 """
@@ -46,7 +46,9 @@ NO_ADAPTER = "none"
 SUBFOLDER = "adapter"  # beside the heads that were trained with it
 PREFIX = "base_model.model."  # peft's, before the module's own name
 NOT_PLAIN = ("use_dora", "use_rslora", "rank_pattern", "alpha_pattern")
-FIXED_ROWS = 16  # a product of always so many rows gives a row the same bits beside any others
+FIXED_ROWS = (
+    16  # with a fixed number of rows, a row's product has the same bits beside any other rows
+)
 
 
 class AdapterConfig(Schema):
@@ -76,7 +78,7 @@ def lossless_sentence(base_name: str) -> str:
 
 
 def adapter_folder(chosen: str | None, heads: Sequence[str]) -> Path | None:
-    """The adapter to serve: the chosen one, or one that lies in the folder of the given heads."""
+    """The adapter to apply: the chosen one, or the one in the folder of the given heads."""
     if chosen is not None:
         return None if chosen.lower() == NO_ADAPTER else Path(chosen)
     beside = (Path(source).expanduser() / SUBFOLDER for source in heads)
@@ -84,10 +86,10 @@ def adapter_folder(chosen: str | None, heads: Sequence[str]) -> Path | None:
 
 
 def serve_adapter(model: LanguageModel, folder: str | Path) -> AdapterConfig:
-    """Make `model` the tuned model. Its name and its notes say so from here on.
+    """Make `model` the tuned model; its name and its notes then say so.
 
-    Raises ExplorerError: no adapter there, a kind that is not understood, or one that was made
-    for another base model. The model is then as it was.
+    Raises ExplorerError: no adapter there, an unsupported kind, or one made for another base
+    model. The model is then unchanged.
     """
     adapter = read_adapter(folder)
     for name, (down, up) in adapter.layers.items():
@@ -142,7 +144,7 @@ def _layers(
         down, up = (tensors[f"{name}.lora_{part}.weight"].float() for part in "AB")
         if not (down.isfinite().all() and up.isfinite().all()):
             raise ExplorerError(
-                f"The adapter in {folder} holds values that are no numbers: train it again with a "
+                f"The adapter in {folder} holds values that are not numbers: train it again with a "
                 "lower learning rate."
             )
         layers[name.removeprefix(PREFIX)] = (down, up * (peft["lora_alpha"] / peft["r"]))
@@ -150,7 +152,7 @@ def _layers(
 
 
 def _is_plain(peft: Any) -> bool:
-    """Whether peft's configuration is one of a LoRA without further ideas."""
+    """Whether peft's configuration is a plain LoRA without extensions."""
     if not isinstance(peft, dict) or any(peft.get(field) for field in NOT_PLAIN):
         return False
     numbers = all(isinstance(peft.get(field), int | float) for field in ("r", "lora_alpha"))
@@ -177,7 +179,7 @@ def _require_fit(
 
 
 def tuned_layer(layer: nn.Module, down: Tensor, up: Tensor, rounded: bool) -> tuple[nn.Module, str]:
-    """The layer with its change, and how that is done; see the top of this file.
+    """The layer with its change, and how it was applied; see the top of this file.
 
     `rounded` says whether the change was trained with the 4-bit rounding in the loop.
     """

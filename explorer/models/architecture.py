@@ -1,4 +1,4 @@
-"""What a configuration alone says against an architecture, before any weight is read."""
+"""Refuses architectures by their configuration alone, before any weight is read."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ KINDS = ("layer_types", "layers_block_type", "block_types")
 
 
 def refuse_unsupported(model: PretrainedConfig | PreTrainedModel, name: str) -> None:
-    """Raise ExplorerError for layers that keep a running state, or attend in ways of their own.
+    """Raise ExplorerError for layers that keep a running state, or have special attention.
 
-    A rejected draft leaves its rows in such a state, and nothing can take them out again.
+    The rows of a rejected draft stay in such a state and cannot be removed.
     """
     config = model if isinstance(model, PretrainedConfig) else model.config
     network = type(model) if isinstance(model, PreTrainedModel) else _class_of(config)

@@ -1,4 +1,4 @@
-"""The four backends, and which of them suits a machine and a file best."""
+"""The four backends, and the choice between them for a machine and a file."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ DTYPES = {
     "bf16": torch.bfloat16,
     "fp32": torch.float32,
 }
-NF4_COLUMNS, NF4_ROWS = 64, 32  # the CPU kernel wants whole blocks of these
+NF4_COLUMNS, NF4_ROWS = 64, 32  # the CPU kernel needs whole blocks of these
 
 
 def choose_device(wanted: str) -> torch.device:
-    """The device to run on. Raises ExplorerError where CUDA is asked for and not there."""
+    """The device to run on. Raises ExplorerError if CUDA is chosen and not available."""
     if wanted == "cuda" and not torch.cuda.is_available():
         raise ExplorerError("PyTorch sees no CUDA GPU here: use --device cpu.")
     cuda = torch.cuda.is_available() and wanted != "cpu"
@@ -28,7 +28,7 @@ def choose_device(wanted: str) -> torch.device:
 
 
 def choose_backend(wanted: str, file: GGUFFile | None, device: torch.device) -> tuple[str, str]:
-    """The backend, and one line that says why. Raises ExplorerError where it cannot run.
+    """The backend, and one line that says why. Raises ExplorerError if it cannot run.
 
     `file` is the GGUF that holds the weights, if one does.
     """
@@ -45,9 +45,9 @@ def choose_backend(wanted: str, file: GGUFFile | None, device: torch.device) -> 
         return wanted, f"{wanted}, as you asked."
     if codes:
         bits = "4-bit" if file.has_four_bit_codes else "8-bit"
-        return "int4", f"int4: the file's own {bits} codes run, which is the fastest here."
+        return "int4", f"int4: the file's own {bits} codes run, without another conversion."
     if device.type == "cuda":
-        return "nf4", "nf4: 4-bit weights are the fastest that a GPU runs for this model."
+        return "nf4", "nf4: the default on a GPU; its speed was not compared with bf16 here."
     if fast_bf16():
         return "bf16", "bf16: this CPU multiplies bf16 in hardware."
     return "fp32", "fp32: this CPU has no fast bf16."
@@ -67,7 +67,7 @@ def fast_bf16() -> bool:
 def quantise_nf4(network: nn.Module, device: torch.device) -> None:
     """Replace every linear layer but the LM head by bitsandbytes' NF4, double-quantised.
 
-    Layers whose shape the kernels do not take stay in bf16.
+    Layers whose shape the kernels do not support stay in bf16.
     """
     from bitsandbytes.nn import Linear4bit, Params4bit
 

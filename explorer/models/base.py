@@ -1,4 +1,4 @@
-"""A loaded base model, and the one forward pass that everything is built from."""
+"""A loaded base model, and the forward pass that everything else uses."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 class LanguageModel:
     """The base model on its device, in its backend.
 
-    `notes` are calm lines for the user: which backend and why, what was checked at start-up.
-    `bit_exact` says whether a token's logits were found to be the same bits in passes of
-    different widths, on this machine, at start-up. `compiled`, where there is one, runs passes over
+    `notes` are lines for the user: which backend and why, what was checked at start-up.
+    `bit_exact` says whether the start-up check found a token's logits to be the same bits in
+    passes of different widths on this machine. `compiled`, where there is one, runs passes over
     a LlamaCache in the network's place. `tuned`, where an adapter has changed the model
     (models/adapters.py), says what its output is lossless with respect to. `whole_network` says
     that something stands between the network's body and its LM head, so a pass runs up to the head.
@@ -81,7 +81,7 @@ class LanguageModel:
         visible: torch.Tensor,
         cache: Cache | LlamaCache,
     ) -> torch.Tensor:
-        """One pass over n rows behind the cache's committed prefix; returns hidden [n, H].
+        """One pass over n rows after the cache's committed prefix; returns hidden [n, H].
 
         tokens [n] int64; offsets [n] int64: a row's position is prefix length + offset;
         visible [n, n] bool: row i sees row j. Every row sees the whole prefix. The rows' keys
@@ -93,7 +93,7 @@ class LanguageModel:
         return self.run(tokens[None], layout, cache)[0]
 
     def run(self, tokens: torch.Tensor, layout: Layout, cache: Cache) -> torch.Tensor:
-        """Hidden states [b, n, H] of tokens [b, n], whose rows and cached keys lie as `layout`."""
+        """Hidden states [b, n, H] of tokens [b, n]; `layout` places rows and cached keys."""
         with layout.in_force():
             return self.body(
                 input_ids=tokens.to(self.device),
@@ -103,7 +103,7 @@ class LanguageModel:
             )
 
     def body(self, **inputs: object) -> torch.Tensor:
-        """What the network gives its LM head [b, n, H]: the hidden states."""
+        """The input of the LM head [b, n, H]: the hidden states."""
         if self.whole_network:
             return lm_head_input(self.network, **inputs)
         return self.network.base_model(**inputs).last_hidden_state
@@ -130,7 +130,7 @@ class LanguageModel:
 
     @contextlib.contextmanager
     def attention(self, name: str) -> Iterator[None]:
-        """Within it the network's attention is the one registered under `name`."""
+        """Inside this context the network uses the attention registered under `name`."""
         ours = self.config._attn_implementation
         self.network.set_attn_implementation(name)
         try:
@@ -139,11 +139,11 @@ class LanguageModel:
             self.network.set_attn_implementation(ours)
 
     def library_attention(self) -> AbstractContextManager[None]:
-        """Within it the network runs with transformers' own attention and caches."""
+        """Inside this context the network uses transformers' own attention and caches."""
         return self.attention("sdpa" if self.fixed_order else self.config._attn_implementation)
 
     def step_bytes(self, context_length: int) -> int:
-        """Bytes that a one-row pass reads behind `context_length` tokens, LM head included.
+        """Bytes that a one-row pass reads after `context_length` tokens, LM head included.
 
         Every matrix as it is stored, once, and keys and values of the context. Of the embedding it
         reads one row, which does not count. A mixture of experts counts as if all were asked.
@@ -165,6 +165,6 @@ class LanguageModel:
         return 2 * config.num_hidden_layers * heads * size * width
 
     def synchronise(self) -> None:
-        """Wait for the device, so that a clock read afterwards is true."""
+        """Wait for the device, so that a clock read afterwards is right."""
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)

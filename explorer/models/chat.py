@@ -1,4 +1,4 @@
-"""From what a person types to token ids, and from token ids to how they are written."""
+"""From a user's text to token ids, and from token ids to their text."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 def encode_prompt(
     tokenizer: PreTrainedTokenizerBase, prompt: str, system: str | None = None, raw: bool = False
 ) -> list[int]:
-    """Token ids of a prompt: in the chat template where there is one, else as plain text.
+    """Token ids of a prompt: in the chat template if there is one, else as plain text.
 
-    `raw` skips the template, and with it the place for a system prompt. What the prompt says in
-    the template's own marks (`<|im_end|>`) stays text only as far as the tokenizer keeps it so.
+    `raw` skips the template, and with it the system prompt. Template marks in the prompt
+    (`<|im_end|>`) stay text only if the tokenizer treats them as text.
     Raises ExplorerError for an empty prompt, and where there is no place for a system prompt.
     """
     if not prompt.strip():
@@ -42,7 +42,7 @@ def _templated(tokenizer: PreTrainedTokenizerBase, prompt: str, system: str | No
     messages.append({"role": "user", "content": prompt})
     try:
         text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
-    except Exception as error:  # a template is a program of its own and raises what it likes
+    except Exception as error:  # a template is a program and can raise anything
         remedy = "leave the system prompt empty" if system else "use the raw prompt"
         raise ExplorerError(f"The model's chat template refuses this: {remedy}.") from error
     if system and system.strip() not in text:
@@ -54,7 +54,7 @@ def _templated(tokenizer: PreTrainedTokenizerBase, prompt: str, system: str | No
 
 
 def require_known(ids: list[int], vocab_size: int) -> None:
-    """Raise ExplorerError for token ids that the model has no row for."""
+    """Raise ExplorerError for token ids that the model does not have."""
     if ids and max(ids) >= vocab_size:
         raise ExplorerError(
             f"The tokenizer makes token {max(ids)} of this prompt, and the model knows only "

@@ -1,9 +1,9 @@
-"""A small draft model: the first layers of the base model, distilled to guess what it says next.
+"""A small draft model: the first layers of the base model, trained to predict its output.
 
-It reads the same tokens as its base model. The base model's embedding and LM head are used where
-they lie in memory; a checkpoint holds the draft's own layers and final norm alone. Where the draft
-has a vocabulary of its own (the most frequent tokens, as in FR-Spec), its LM head is that part of
-the base model's, which is most of what a draft pass costs, and all other tokens get the logit −∞.
+It reads the same tokens as its base model, and shares the base model's embedding and LM head in
+memory; a checkpoint holds only the draft's own layers and final norm. If the draft has its own
+vocabulary (the most frequent tokens, as in FR-Spec), its LM head is those rows of the base model's,
+which is most of the cost of a draft pass, and all other tokens get the logit −∞.
 
 A checkpoint is `model.safetensors` beside `config.json` (the fields of DraftConfig). Tensors carry
 the network's own names; with the storage int4 a linear layer's weight is ggml's Q4_1 blocks, uint8
@@ -75,12 +75,12 @@ class DraftHead:
 
     @property
     def weight(self) -> Tensor:
-        """The rows [V_d, H] that it multiplies by, in the model's dtype."""
+        """Its rows [V_d, H], in the model's dtype."""
         return self.inner.weight
 
     @property
     def stored(self) -> Tensor:
-        """The matrix as a product reads it."""
+        """The matrix in the form that the product uses."""
         return self.inner.stored
 
     def __call__(self, hidden: Tensor) -> Tensor:
@@ -101,7 +101,7 @@ class DraftModel(LanguageModel):
 
     @property
     def vocab_size(self) -> int:
-        """Tokens of the base model's vocabulary, which the logits are over."""
+        """Size of the base model's vocabulary, which the logits cover."""
         return self.lm_head.vocab_size
 
 
@@ -133,7 +133,7 @@ def draft_model(
 ) -> DraftModel:
     """The draft around its network, on the base model's LM head.
 
-    Its attention is the base model's, which the start-up check has found right.
+    It uses the base model's attention, which the start-up check has tested.
     """
     network.set_attn_implementation(base.config._attn_implementation)
     settle_rotary(network)
@@ -184,7 +184,7 @@ def empty_network(base: nn.Module, num_layers: int) -> nn.Module:
 
 
 def own_modules(network: nn.Module) -> list[tuple[str, nn.Module]]:
-    """The draft's own modules with weights, named inside the network's body."""
+    """The draft's own modules with weights, by their name inside the network."""
     embedding = network.get_input_embeddings()
     return [
         (name, module)

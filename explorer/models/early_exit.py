@@ -1,4 +1,4 @@
-"""The draft model where none was trained: the first layers of the base model itself."""
+"""The draft model if none was trained: the first layers of the base model itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from explorer.models.draft import DEFAULT_DRAFT, load_draft
 from explorer.models.llama_pass import llama_pass
 from explorer.records.errors import ExplorerError
 
-DEFAULT_SHARE = 5  # one in so many of the base model's layers drafts where nothing was trained
+DEFAULT_SHARE = 5  # without a trained draft model, the first num_layers // 5 layers draft
 
 
 def require_same_tokenizer(model: LanguageModel, draft: LanguageModel) -> None:

@@ -1,4 +1,4 @@
-"""A network with the weights of a GGUF file, which keeps 4-bit codes that a kernel can run."""
+"""A network with the weights of a GGUF file; it keeps the codes that a kernel can run."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def fill(network: nn.Module, file: GGUFFile, backend: str, device: torch.device)
 
 
 def refuse_unused(file: GGUFFile, unused: set[str]) -> None:
-    """Raise ExplorerError for tensors that no weight of the network was made of."""
+    """Raise ExplorerError for tensors that the network did not use."""
     if unused:
         first, *others = sorted(unused)
         more = f" and {len(others)} more" if others else ""
@@ -68,7 +68,7 @@ def refuse_unused(file: GGUFFile, unused: set[str]) -> None:
 
 
 def refuse_unread(network: nn.Module, file: GGUFFile) -> None:
-    """Raise ExplorerError for biases and scales that transformers' own reader left lying."""
+    """Raise ExplorerError for biases and scales that transformers' own reader did not use."""
     make = TENSOR_PROCESSORS.get(file.architecture, TensorProcessor)
     config = network.config.get_text_config()
     read = get_gguf_hf_weights_map(network, make(config=config.to_dict()))
@@ -82,7 +82,7 @@ def converts(device: torch.device) -> bool:
 
 
 def converted(file: GGUFFile, device: torch.device) -> list[str]:
-    """What the user should know of a file's matrices that do not run as stored: notes."""
+    """Notes for the user about matrices that do not run as stored."""
     types = ", ".join(file.other_types)
     if not types or not converts(device):
         return []
@@ -94,7 +94,7 @@ def _packed_layer(
 ) -> nn.Module | None:
     """The layer in the file's own codes, if this device has a kernel for them.
 
-    What is stored otherwise is converted to 8 bits for the integer kernels (`converted`).
+    Other formats are converted to 8 bits for the integer kernels (`converted`).
     """
     codes = file.codes(f"{stored}.weight")
     if codes is None and converts(device) and linear.in_features % GROUP == 0:

@@ -1,4 +1,4 @@
-"""What a network gives its LM head, whatever stands between the head and the layers."""
+"""The input of a network's LM head, even if other operations precede the head."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class _Reached(Exception):  # noqa: N818 - no error: it carries the result out o
 
 
 def lm_head_input(network: PreTrainedModel, **inputs: object) -> torch.Tensor:
-    """The rows [b, n, H] that the LM head is given in a pass over `inputs`; it is not run itself.
+    """The rows [b, n, H] that the LM head gets in a pass over `inputs`; the head does not run.
 
-    Raises what the pass raises, and RuntimeError where it never comes to the LM head.
+    Raises what the pass raises, and RuntimeError if it never reaches the LM head.
     """
     hook = network.get_output_embeddings().register_forward_pre_hook(_stop)
     try:
@@ -25,7 +25,7 @@ def lm_head_input(network: PreTrainedModel, **inputs: object) -> torch.Tensor:
         return reached.hidden
     finally:
         hook.remove()
-    raise RuntimeError("the pass never came to the LM head")
+    raise RuntimeError("the pass never reached the LM head")
 
 
 def _stop(_: torch.nn.Module, arguments: tuple[torch.Tensor, ...]) -> NoReturn:

@@ -27,7 +27,7 @@ from explorer.kernels.team import new_team, reset
 from explorer.kernels.threads import on_all_threads, team_size
 
 ARCHITECTURES = {"LlamaForCausalLM", "MistralForCausalLM"}
-FIXED_ROTARY = {"default", "linear", "llama3", "yarn"}  # factors that no length changes
+FIXED_ROTARY = {"default", "linear", "llama3", "yarn"}  # factors that do not depend on the length
 PROJECTIONS = {
     "query": "self_attn.q_proj",
     "key": "self_attn.k_proj",
@@ -41,7 +41,7 @@ NORMS = {"input_norm": "input_layernorm", "mlp_norm": "post_attention_layernorm"
 
 
 def llama_pass(network: nn.Module) -> LlamaPass | None:
-    """The compiled pass of this network; None where it has to run through transformers."""
+    """The compiled pass of this network; None if it has to run through transformers."""
     if instruction_set() is None or type(network).__name__ not in ARCHITECTURES:
         return None
     config, body = network.config, network.base_model
@@ -141,7 +141,7 @@ class LlamaPass:
         return out
 
     def _make_room(self, rows: int, slots: int) -> None:
-        """Have memory for a pass; what is there stays if it is large enough."""
+        """Allocate memory for a pass, unless the present memory is large enough."""
         if rows <= self._room.rows and slots <= self._room.slots:
             return
         rows, slots = max(rows, self._room.rows), max(slots + 255 & ~255, self._room.slots)

@@ -46,12 +46,12 @@ def load_model(
 ) -> LanguageModel:
     """The base model that `options` ask for.
 
-    `inspect` is given its configuration and its name before any weight is read. Raises
+    `inspect` gets its configuration and its name before any weight is read. Raises
     ExplorerError with the remedy: missing or broken weights, offline, out of memory, an
     architecture or a backend that is not supported.
     """
-    tell = progress or quiet
-    tell("Finding the weights", None)
+    report = progress or quiet
+    report("Finding the weights", None)
     weights = find_weights(options, progress)
     device = choose_device(options.device)
     with _quiet_libraries(), _explained(options.model_source):
@@ -63,9 +63,9 @@ def load_model(
         else:
             backend, why = choose_backend(options.backend, file, device)
         if inspect is not None:
-            tell("Checking the architecture", None)
+            report("Checking the architecture", None)
             inspect(config, _title(options))
-        tell(f"Loading the weights ({backend}, {device.type})", None)
+        report(f"Loading the weights ({backend}, {device.type})", None)
         if stored:
             network, backend, why = load_as_stored(weights.folder, stored, device)
         elif file:
@@ -81,11 +81,11 @@ def load_model(
         model.notes += converted(file, device)
     if cache_folder() != chosen_folder():
         model.notes.append(
-            f"{chosen_folder()} cannot be written, so what is fetched is kept in "
+            f"{chosen_folder()} cannot be written, so downloads are kept in "
             f"{cache_folder()}: set {CACHE_VARIABLE} to a folder that stays."
         )
     if not getattr(model.tokenizer, "chat_template", None):
-        model.notes.append("No chat template: prompts are given to the model as they are typed.")
+        model.notes.append("No chat template: the model gets prompts as they are typed.")
     return model
 
 
@@ -116,7 +116,7 @@ def _wrapped(
 
 
 def _description(weights: Weights, file: GGUFFile | None) -> str | Path:
-    """Where transformers reads the configuration and the tokenizer."""
+    """The place from which transformers reads the configuration and the tokenizer."""
     return described(file) if file else weights.folder
 
 
@@ -141,7 +141,7 @@ def _gguf_network(file: GGUFFile, config: PretrainedConfig, backend: str, device
             )
         fill(network, file, backend, torch.device("cpu") if backend == "nf4" else device)
         network.to(device)  # buffers
-    else:  # transformers knows how this architecture's tensors become the network's
+    else:  # transformers converts this architecture's tensors itself
         network = AutoModelForCausalLM.from_pretrained(
             file.path.parent,
             gguf_file=file.path.name,
@@ -174,9 +174,9 @@ def _network(weights: Weights, backend: str, device: torch.device):
 
 
 def choose_attention(network, device: torch.device) -> None:
-    """Fixed-order attention on a CPU where it may know the layer; transformers' own elsewhere.
+    """Fixed-order attention on a CPU if it may support the layer; else transformers' own.
 
-    Whether it is right is found out at start-up (measuring/selfcheck.py).
+    The start-up check tests whether it is right (measuring/selfcheck.py).
     """
     config = network.config.get_text_config()
     capped = getattr(config, "attn_logit_softcapping", None)
@@ -191,7 +191,9 @@ def make_lm_head(network, file: GGUFFile | None = None) -> LMHead:
     """The network's LM head; in the file's own codes if it has them and a kernel runs them."""
     output = network.get_output_embeddings()
     config = network.config.get_text_config()
-    divisor = getattr(config, "logits_scaling", None) or 1.0  # Granite; the check knows others
+    divisor = (
+        getattr(config, "logits_scaling", None) or 1.0
+    )  # Granite; the start-up check finds others
     rest = {
         "bias": getattr(output, "bias", None),
         "softcap": getattr(config, "final_logit_softcapping", None),
@@ -213,7 +215,7 @@ def _eos_ids(network, tokenizer) -> frozenset[int]:
 
 @contextlib.contextmanager
 def _quiet_libraries() -> Iterator[None]:
-    """Keep the libraries' loading bars and hints off the user's screen; errors still raise."""
+    """Hide the libraries' loading bars and hints; errors still raise."""
     names = ("transformers", "bitsandbytes", "accelerate", "gguf")
     before = {name: logging.getLogger(name).level for name in names}
     bars = transformers_logging.is_progress_bar_enabled()
@@ -233,7 +235,7 @@ def _quiet_libraries() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _explained(source: str) -> Iterator[None]:
-    """Turn what the libraries raise into one sentence with the remedy."""
+    """Turn the libraries' exceptions into one sentence with the remedy."""
     try:
         yield
     except ExplorerError:

@@ -1,8 +1,8 @@
-"""A tiny network of the same architecture, to try the product's passes on before weights are read.
+"""A tiny network of the same architecture, to test the product's passes before weights are read.
 
-What makes an architecture special stays: kinds of layers, windows, rotary scaling, scales of the
-logits. Sizes shrink to a few dozen, and borders that a text reaches after thousands of tokens
-(attention windows, rotary factors that switch) to a handful.
+It keeps what is special about the architecture: kinds of layers, windows, rotary scaling, scales of
+the logits. Sizes shrink to a few dozen, and limits that a text reaches after thousands of tokens
+(attention windows, rotary factors that switch) shrink to a handful.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LENGTH = 512  # positions
 _MOST_LAYERS = 8
 _SPREAD = 0.3  # standard deviation of the matrices: enough for clear argmaxes
 
-# The first pattern that a field's whole name matches gives its size.
+# A field gets the size of the first pattern that matches its whole name.
 _SIZES: list[tuple[str, int]] = [
     (r"(unpadded_)?vocab_size(_per_layer_input)?|n_vocab", VOCAB),
     (r"num_attention_heads|n_heads?|num_heads|(en|de)coder_attention_heads", 4),
@@ -66,7 +66,7 @@ _KINDS = ("layer_types", "layers_block_type", "block_types", "attention_layers")
 
 
 def miniature(config: PretrainedConfig) -> PretrainedConfig:
-    """The text configuration of a tiny network of the same kind. Raises what its class raises."""
+    """The text configuration of a tiny network of the same kind. Raises as its class does."""
     config = copy.deepcopy(config.get_text_config())
     given = config.to_dict()
     layers = _layers(config)
@@ -110,7 +110,7 @@ def tiny_network(config: PretrainedConfig, seed: int = 0) -> PreTrainedModel:
 
 
 def _layers(config: PretrainedConfig) -> int:
-    """How many of the first layers show every kind that the model has: 3 to 8."""
+    """The number of first layers that includes every kind of layer: 3 to 8."""
     deep = config.num_hidden_layers
     for name in _KINDS:
         kinds = getattr(config, name, None)
@@ -144,7 +144,7 @@ def _token(value: Any) -> Any:
 
 
 def _rope(given: Any, config: PretrainedConfig) -> Any:
-    """Rotary settings for heads of 16: lists of factors as long, borders as near."""
+    """Rotary settings for heads of size 16: short lists of factors, short limits."""
     if not isinstance(given, dict):
         return given
     out = {}

@@ -1,10 +1,9 @@
-"""Rotary factors that change with the length of a pass are fixed, so that passes agree.
+"""Fixes rotary factors that would change with the length of a pass, so that passes agree.
 
 Two kinds of scaling pick their factors by the largest position of a pass: LongRoPE (short factors
-up to a border, long ones behind it) and dynamic NTK (more with every position past the training
-length). A row's keys would then depend on the rows beside it, and keys that are cached on one side
-of the border are wrong on the other. So the factors stay those of the first side, and a text ends
-at the border.
+up to a limit, long ones after it) and dynamic NTK (larger with every position past the training
+length). A row's keys would then depend on the rows beside it, and keys cached below the limit would
+be wrong above it. So the factors stay those below the limit, and a text ends at the limit.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How much memory tensors take, each piece of it counted once."""
+"""The memory that tensors take, each piece counted once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import nn
 
 
 def tensors_of(module: nn.Module) -> Iterator[torch.Tensor]:
-    """All that a module computes with: parameters, buffers, and the scales of bitsandbytes."""
+    """All tensors of a module: parameters, buffers, and the scales of bitsandbytes."""
     yield from module.buffers()
     for parameter in module.parameters():
         yield parameter

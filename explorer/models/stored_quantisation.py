@@ -1,4 +1,4 @@
-"""Checkpoints whose makers quantised them already: run as stored, and named for what they are."""
+"""Checkpoints that are quantised already: they run as stored, under the name of their format."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DTYPE_NAMES = {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp
 def stored_as(config: PretrainedConfig) -> str | None:
     """How the weights are quantised in the checkpoint, as a backend's name; None if they are not.
 
-    bitsandbytes' NF4 is what the product calls nf4; others are named after their method.
+    bitsandbytes' NF4 is called nf4; others have the name of their method.
     """
     stored = getattr(config, "quantization_config", None)
     if stored is None:
@@ -34,7 +34,7 @@ def stored_as(config: PretrainedConfig) -> str | None:
 
 
 def require_as_stored(wanted: str, stored: str) -> tuple[str, str]:
-    """The backend and one line why. Raises ExplorerError where another one is asked for."""
+    """The backend and the reason. Raises ExplorerError if the user chose another one."""
     if wanted not in ("auto", stored):
         raise ExplorerError(
             f"The checkpoint is quantised already ({stored}) and runs as it is stored, not in "
@@ -48,7 +48,7 @@ def load_as_stored(
 ) -> tuple[PreTrainedModel, str, str]:
     """The network, its backend's name and one line why.
 
-    Where transformers can only run it dequantised, the name is that of the numbers it then has.
+    If transformers can only run it dequantised, the name is that of the resulting dtype.
     Raises ExplorerError where it cannot run here.
     """
     place = {"device_map": "auto"} if device.type == "cuda" else {"device_map": "cpu"}
@@ -58,7 +58,7 @@ def load_as_stored(
         )
     except (MemoryError, torch.OutOfMemoryError):
         raise
-    except Exception as error:  # each method has a package of its own that may be missing
+    except Exception as error:  # each method needs a package of its own, which may be missing
         reason = (str(error).strip().splitlines() or ["no details"])[0]
         raise ExplorerError(
             f"'{source}' is stored as {stored}, which cannot run here ({reason:.200}): choose the "

@@ -335,7 +335,7 @@ def drop(key):
         (drop("projection"), "incomplete"),
         (drop("block_bias"), "incomplete"),
         (lambda t: t.update(projection=torch.zeros(V, H + 1)), "do not match their config"),
-        (lambda t: t["projection"].fill_(float("nan")), "no numbers"),
+        (lambda t: t["projection"].fill_(float("nan")), "not numbers"),
     ],
 )
 def test_spoilt_own_format(tmp_path, spoil, message):

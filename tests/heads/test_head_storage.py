@@ -79,7 +79,7 @@ def test_eight_bit_blocks_of_another_shape_or_of_no_numbers_are_refused(tmp_path
     for spoilt, words in (
         (tensors["projection"][:, :-34], "do not match"),
         (tensors["projection"][:, :-1], "do not match"),
-        (torch.full_like(tensors["projection"], 255), "no numbers"),
+        (torch.full_like(tensors["projection"], 255), "not numbers"),
     ):
         save_file({**tensors, "projection": spoilt.contiguous()}, file)
         with pytest.raises(ExplorerError, match=words):

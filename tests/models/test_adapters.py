@@ -152,7 +152,7 @@ def spoil_tensors(change):
         (spoil_config(r=0), "not a plain LoRA"),
         (spoil_config(lora_alpha="much"), "not a plain LoRA"),
         (spoil_tensors(lambda t, n: {k: v for k, v in t.items() if k != n}), "not a plain LoRA"),
-        (spoil_tensors(lambda t, n: t | {n: t[n] * torch.nan}), "no numbers"),
+        (spoil_tensors(lambda t, n: t | {n: t[n] * torch.nan}), "not numbers"),
         (spoil_tensors(lambda t, n: t | {n: torch.zeros(4, 33)}), "does not fit"),
         (
             spoil_tensors(
