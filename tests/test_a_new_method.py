@@ -28,15 +28,15 @@ FILE = '''
 
 import torch
 
-from explorer.decoding.loop import Draft, bare_root
+from explorer.decoding.drafter import Draft, Drafter, bare_root
 from explorer.decoding.tree import chain
 
 
-class EchoDrafter:
+class EchoDrafter(Drafter):
     def __init__(self, times):
         self.times = times
 
-    def draft(self, context, clock):
+    def draft(self, context):
         times = min(self.times, context.max_depth)
         if times == 0:
             return bare_root(context.root)

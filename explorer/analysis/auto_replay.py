@@ -14,9 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from explorer.analysis.calibration import Calibration
+from explorer.analysis.cost_curve import nearest_length
 from explorer.analysis.joint_counts import RankedText, steps_through
 from explorer.analysis.tree_choice import Costs
-from explorer.decoding.dynamic import DynamicTree, by_likelihood, kept, nearest_length
+from explorer.decoding.dynamic import DynamicTree, by_likelihood
 from explorer.decoding.tree import RankPath
 
 
@@ -64,7 +65,7 @@ def _steps(
 
     def paths(at: int) -> set[RankPath]:
         guesses = ((joint, (joint, path)) for joint, path in by_likelihood(text.probs[at]))
-        chosen = kept(guesses, tree)
+        chosen = tree.choose(guesses)
         promised = sum(joint for joint, _ in chosen)
         chosen_trees.append((len(chosen), promised, curve.at(len(chosen) + 1) + rest))
         return {path for _, path in chosen}

@@ -16,8 +16,9 @@ from pydantic import ConfigDict, Field
 
 from explorer.analysis.cost_curve import CostCurve, mean_cost
 from explorer.analysis.prices import node_prices
+from explorer.analysis.tree_names import MAX_NODES, make_tree
 from explorer.decoding.dynamic import TRUST, DynamicTree
-from explorer.decoding.tree import MAX_NODES, Tree, make_tree
+from explorer.decoding.tree import Tree
 
 # Where the accuracies come from: texts decoded for it, a table that ships with the heads, or, for
 # heads that nobody has measured, a guess.

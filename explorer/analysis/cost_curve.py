@@ -5,12 +5,18 @@ measuring/cost_curve.py measures it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated
 
 import numpy as np
 from pydantic import BaseModel as Schema
 from pydantic import ConfigDict, Field, model_validator
+
+
+def nearest_length(lengths: Iterable[int], context_length: int) -> int:
+    """Of the context lengths that something was measured at, the closest on a log scale."""
+    return min(lengths, key=lambda length: abs(math.log((length + 1) / (context_length + 1))))
 
 
 class CostCurve(Schema):

@@ -29,10 +29,10 @@ from explorer.analysis.joint_counts import (
     searches,
     steps_through,
 )
+from explorer.analysis.tree_names import MAX_NODES, MEASURED_TREES, parse_tree
 from explorer.analysis.tree_search import greedy_order
-from explorer.decoding.dynamic import DynamicTree, likeliest_paths
-from explorer.decoding.tree import MAX_NODES, RankPath, require_fit
-from explorer.decoding.tree_names import MEASURED_TREES, parse_tree
+from explorer.decoding.dynamic import DynamicTree, by_likelihood
+from explorer.decoding.tree import RankPath, require_fit
 from explorer.records.errors import ExplorerError
 from explorer.records.schema import TOP_HEADS, Trace
 
@@ -164,7 +164,7 @@ def _trees(
         )
     return (
         tree.nodes,
-        lambda text: lambda at: set(likeliest_paths(text.ranked.probs[at], tree.nodes)),
+        lambda text: lambda at: set(tree.choose(by_likelihood(text.ranked.probs[at]))),
     )
 
 

@@ -14,7 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from explorer.analysis.formulas import path_probability, tree_speedup
-from explorer.decoding.tree import MAX_NODES, RankPath, Tree, make_tree
+from explorer.analysis.tree_names import MAX_NODES, make_tree
+from explorer.decoding.tree import RankPath, Tree
 
 Success = Callable[[RankPath], float]
 

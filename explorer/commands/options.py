@@ -190,7 +190,7 @@ def settings_from(args: argparse.Namespace, **values: object) -> DecodeSettings:
 
 def _require_tree(name: str) -> None:
     """Raise ExplorerError for a tree that is none, before the model is loaded."""
-    from explorer.decoding.tree_names import MEASURED_TREES, parse_tree
+    from explorer.analysis.tree_names import MEASURED_TREES, parse_tree
 
     if name not in MEASURED_TREES:
         parse_tree(name)

@@ -9,19 +9,18 @@ section 2.3.1) is not lossless: it takes a candidate that the base model finds l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import torch
 
+from explorer.decoding.drafter import Draft, Proposals
 from explorer.decoding.sampling import Draws, SamplingSettings, coin, distribution, without
 from explorer.decoding.tree import Tree
 from explorer.kernels.rows import argmax_rows
 from explorer.records.settings import DecodeSettings
 
 NOT_ASKED = -1
-Proposals = Sequence[torch.Tensor | None]
 
 
 @dataclass(frozen=True)
@@ -40,25 +39,16 @@ class Verdict:
     thresholds: list[float] | None = None
 
 
-class AcceptanceRule(Protocol):
+class AcceptanceRule:
     """One rule, ready for one run."""
 
     def first(self, logits: torch.Tensor, position: int) -> int:
         """The first root: the token at absolute `position`, from logits [V]."""
+        raise NotImplementedError
 
-    def judge(
-        self,
-        tree: Tree,
-        tokens: torch.Tensor,
-        logits: torch.Tensor,
-        position: int,
-        proposals: Proposals | None = None,
-    ) -> Verdict:
-        """The verdict on a pass: tokens [n] int64, logits [n, V], absolute position of the root.
-
-        proposals: per row, the distribution [V] that its children were drawn from, one after the
-        other without replacement, in their order; None where candidates were not drawn.
-        """
+    def judge(self, draft: Draft, logits: torch.Tensor, position: int) -> Verdict:
+        """The verdict on the draft: logits [n, V] of its pass, absolute position of the root."""
+        raise NotImplementedError
 
 
 def follow(tree: Tree, tokens: list[int], wanted: Callable[[int], int]) -> tuple[list[int], int]:
@@ -75,28 +65,21 @@ def follow(tree: Tree, tokens: list[int], wanted: Callable[[int], int]) -> tuple
         path.append(child)
 
 
-class Greedy:
+class Greedy(AcceptanceRule):
     """Temperature 0: the base model's argmax, always."""
 
     def first(self, logits: torch.Tensor, position: int) -> int:
         """See AcceptanceRule."""
         return int(logits.argmax())
 
-    def judge(
-        self,
-        tree: Tree,
-        tokens: torch.Tensor,
-        logits: torch.Tensor,
-        position: int,
-        proposals: Proposals | None = None,
-    ) -> Verdict:
+    def judge(self, draft: Draft, logits: torch.Tensor, position: int) -> Verdict:
         """See AcceptanceRule."""
         choices = argmax_rows(logits)
-        path, bonus = follow(tree, tokens.tolist(), choices.__getitem__)
+        path, bonus = follow(draft.tree, draft.tokens.tolist(), choices.__getitem__)
         return Verdict(path, bonus, choices)
 
 
-class Sample:
+class Sample(AcceptanceRule):
     """One draw per row from the base model's own distribution; follow the child that holds it.
 
     Each emitted token is a draw from what the base model gives at its place, so the text is
@@ -113,46 +96,34 @@ class Sample:
         """See AcceptanceRule."""
         return self._draw(distribution(logits[None], self._settings)[0], position)
 
-    def judge(
-        self,
-        tree: Tree,
-        tokens: torch.Tensor,
-        logits: torch.Tensor,
-        position: int,
-        proposals: Proposals | None = None,
-    ) -> Verdict:
+    def judge(self, draft: Draft, logits: torch.Tensor, position: int) -> Verdict:
         """See AcceptanceRule."""
-        if proposals is not None:
-            return self._reject(tree, tokens.tolist(), logits, position, proposals)
-        choices = [NOT_ASKED] * tree.n
+        if draft.proposals is not None:
+            return self._reject(draft, draft.proposals, logits, position)
+        tree, choices = draft.tree, [NOT_ASKED] * draft.tree.n
 
         def wanted(row: int) -> int:
             choices[row] = self.first(logits[row], position + int(tree.depths[row]) + 1)
             return choices[row]
 
-        path, bonus = follow(tree, tokens.tolist(), wanted)
+        path, bonus = follow(tree, draft.tokens.tolist(), wanted)
         return Verdict(path, bonus, choices)
 
     def _reject(
-        self,
-        tree: Tree,
-        tokens: list[int],
-        logits: torch.Tensor,
-        position: int,
-        proposals: Proposals,
+        self, draft: Draft, proposals: Proposals, logits: torch.Tensor, position: int
     ) -> Verdict:
         """Rejection sampling down the tree, until a row accepts none of its children."""
-        choices, path = [NOT_ASKED] * tree.n, [0]
+        children, tokens = draft.tree.children, draft.tokens.tolist()
+        choices, path = [NOT_ASKED] * draft.tree.n, [0]
         while True:
             row, at = path[-1], position + len(path)
             p = distribution(logits[row][None], self._settings)[0]
-            accepted, p = self._first_accepted(
-                [tokens[child] for child in tree.children[row]], p, proposals[row], at
-            )
+            candidates = [tokens[child] for child in children[row]]
+            accepted, p = self._first_accepted(candidates, p, proposals[row], at)
             if accepted is None:
                 choices[row] = self._draw(p, at)
                 return Verdict(path, choices[row], choices)
-            path.append(tree.children[row][accepted])
+            path.append(children[row][accepted])
             choices[row] = tokens[path[-1]]
 
     def _first_accepted(
@@ -166,7 +137,7 @@ class Sample:
         several; without replacement: Sequoia, Chen et al. 2024, section 3.2).
         """
         for index, token in enumerate(candidates):
-            if not q.any():  # the drafter had nothing left to draw: the rest is filling
+            if q is None or not q.any():  # nothing was left to draw: the rest is filling
                 break
             if self._draw.happens(accept_probability(p, q, token), position, coin(index)):
                 return index, p
@@ -190,38 +161,29 @@ def residual(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
     return owed / total if total > 0 else p
 
 
-class Typical:
+class Typical(AcceptanceRule):
     """Accept x if p(x) > min(ε, δ·exp(−H(p))), p and its entropy H after temperature.
 
     Of the accepted paths the longest wins, ties by likelihood. The bonus token is drawn from the
     base model's distribution after temperature, top-k and top-p. Changes the distribution.
     """
 
-    def __init__(
-        self, settings: SamplingSettings, draws: Draws, epsilon: float, delta: float
-    ) -> None:
+    def __init__(self, settings: DecodeSettings, draws: Draws) -> None:
         self._sample = Sample(settings, draws)
-        self._temperature = settings.temperature
-        self._epsilon = epsilon
-        self._delta = delta
+        self._settings = settings
 
     def first(self, logits: torch.Tensor, position: int) -> int:
         """See AcceptanceRule."""
         return self._sample.first(logits, position)
 
-    def judge(
-        self,
-        tree: Tree,
-        tokens: torch.Tensor,
-        logits: torch.Tensor,
-        position: int,
-        proposals: Proposals | None = None,
-    ) -> Verdict:
+    def judge(self, draft: Draft, logits: torch.Tensor, position: int) -> Verdict:
         """See AcceptanceRule."""
-        log_probs = torch.log_softmax(logits / self._temperature, dim=-1)
+        tree, epsilon, delta = draft.tree, self._settings.epsilon, self._settings.delta
+        log_probs = torch.log_softmax(logits / self._settings.temperature, dim=-1)
         entropy = -torch.special.xlogy(log_probs.exp(), log_probs.exp()).sum(dim=-1)
-        threshold = (self._delta * torch.exp(-entropy)).clamp(max=self._epsilon).tolist()  # [n]
-        own = log_probs[tree.parents[1:], tokens[1:].to(log_probs.device)].tolist()  # nodes' log p
+        threshold = (delta * torch.exp(-entropy)).clamp(max=epsilon).tolist()  # [n]
+        nodes = draft.tokens[1:].to(log_probs.device)
+        own = log_probs[tree.parents[1:], nodes].tolist()  # nodes' log p
         reached = {0: 0.0}  # row → log-likelihood of its path
         for row, (parent, log_p) in enumerate(
             zip(tree.parents[1:].tolist(), own, strict=True), start=1
@@ -246,4 +208,4 @@ def acceptance_rule(settings: DecodeSettings, positions: int) -> AcceptanceRule:
     draws = Draws(settings.seed, positions + 1)
     if settings.rule == "sample":
         return Sample(settings, draws)
-    return Typical(settings, draws, settings.epsilon, settings.delta)
+    return Typical(settings, draws)

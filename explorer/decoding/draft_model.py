@@ -13,8 +13,9 @@ import torch
 import torch.nn.functional as F
 
 from explorer.decoding.cache import KVCache
+from explorer.decoding.drafter import Context, Draft, Drafter, bare_root
 from explorer.decoding.kit import Kit
-from explorer.decoding.loop import Context, Draft, Drafter, Stopwatch, bare_root, prefill
+from explorer.decoding.loop import prefill
 from explorer.decoding.sampling import Draws, distribution, drafting
 from explorer.decoding.tree import chain
 from explorer.models.base import LanguageModel
@@ -31,7 +32,7 @@ def make_drafter(kit: Kit, settings: DecodeSettings) -> Drafter:
     return DraftModelDrafter(draft, settings, kit.model.vocab_size, kit.model.context_length)
 
 
-class DraftModelDrafter:
+class DraftModelDrafter(Drafter):
     """Drafts with `model`, whose KV cache follows the text.
 
     `vocab_size` is the base model's; `positions` bounds the absolute positions of the text.
@@ -53,14 +54,15 @@ class DraftModelDrafter:
         if len(prompt) < self.model.context_length:
             self._catch_up(prompt)
 
-    def draft(self, context: Context, clock: Stopwatch) -> Draft:
+    def draft(self, context: Context) -> Draft:
         """K tokens behind the root, or fewer where the text must end."""
         room = self.model.context_length - len(context.text)
         k = min(self._settings.draft_tokens, context.max_depth, room)
         if k < 1:
             return bare_root(context.root)
         hidden = self._catch_up(context.text)
-        tokens, probs, proposals = [context.root], [1.0], []
+        tokens, probs = [context.root], [1.0]
+        proposals: list[torch.Tensor | None] = []
         for depth in range(k):
             if depth:
                 hidden = self._forward(tokens[-1])
@@ -68,16 +70,17 @@ class DraftModelDrafter:
             tokens.append(token)
             probs.append(prob)
             proposals.append(q)
-        clock.lap("heads")
-        drawn = (*proposals, None) if self._settings.temperature > 0 else None
+        context.lap("heads")
+        drawn = [*proposals, None] if self._settings.temperature > 0 else None
         return Draft(chain(k), torch.tensor(tokens), torch.tensor(probs), proposals=drawn)
 
-    def _next(self, hidden: torch.Tensor, position: int) -> tuple[int, float, torch.Tensor]:
-        """The draft for an absolute position from hidden [1, H], its probability, and q [V]."""
+    def _next(self, hidden: torch.Tensor, position: int) -> tuple[int, float, torch.Tensor | None]:
+        """The draft for an absolute position from hidden [1, H], its probability, and q [V]
+        where it was drawn."""
         logits = fit(self.model.logits(hidden), self._vocab_size)
         if self._settings.temperature == 0:
             token = int(logits.argmax())
-            return token, float(torch.softmax(logits[0], dim=-1)[token]), logits[0]
+            return token, float(torch.softmax(logits[0], dim=-1)[token]), None
         q = distribution(logits, self._settings)[0]
         token = self._draw(q, position, drafting(0))
         return token, float(q[token]), q

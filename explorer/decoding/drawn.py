@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import torch
 
-from explorer.decoding.filling import cut
-from explorer.decoding.loop import Context, Draft, Stopwatch, bare_root
+from explorer.decoding.drafter import Context, Draft, Drafter, Proposals, bare_root
 from explorer.decoding.sampling import Draws, SamplingSettings, distribution, drafting, without
-from explorer.decoding.tree import Tree, require_fit
+from explorer.decoding.tree import Tree, cut, require_fit
 from explorer.heads.heads import MedusaHeads
 
 
-class DrawnMedusaDrafter:
+class DrawnMedusaDrafter(Drafter):
     """Fills the tree with draws: a node's i-th child holds the i-th draw from its head.
 
     By its place among its siblings and not by its rank, so that no draw that was skipped is left
@@ -33,13 +32,13 @@ class DrawnMedusaDrafter:
         self._settings = settings
         self._draw = Draws(settings.seed, positions + 1)
 
-    def draft(self, context: Context, clock: Stopwatch) -> Draft:
+    def draft(self, context: Context) -> Draft:
         """The tree, cut where the text must end, with drawn tokens at its nodes."""
         tree = cut(self.tree, context.max_depth)
         if tree.n == 1:
             return bare_root(context.root)
         q = self._distributions(context.hidden)[: tree.depth]  # q[d − 1] of depth d
-        clock.lap("heads")
+        context.lap("heads")
         families = max(map(len, tree.children))
         drawn = [
             self._without_replacement(q[d], families, len(context.text) + d)
@@ -49,7 +48,7 @@ class DrawnMedusaDrafter:
         for row, depth in enumerate(tree.depths.tolist()):
             for place, child in enumerate(tree.children[row]):
                 tokens[child], probs[child] = drawn[depth][place]
-        proposals = [q[d] if d < tree.depth else None for d in tree.depths.tolist()]
+        proposals: Proposals = [q[d] if d < tree.depth else None for d in tree.depths.tolist()]
         return Draft(tree, torch.tensor(tokens), torch.tensor(probs), proposals=proposals)
 
     def _distributions(self, hidden: torch.Tensor) -> torch.Tensor:

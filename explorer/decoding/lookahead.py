@@ -21,8 +21,8 @@ from functools import lru_cache
 import numpy as np
 import torch
 
+from explorer.decoding.drafter import Context, Draft, Drafter, DraftRecord, ExtraRows
 from explorer.decoding.kit import Kit
-from explorer.decoding.loop import Context, Draft, Drafter, ExtraRows, Stopwatch
 from explorer.decoding.tree import RankPath, Tree
 from explorer.records.schema import LookaheadState
 from explorer.records.settings import DecodeSettings
@@ -38,7 +38,7 @@ def make_drafter(kit: Kit, settings: DecodeSettings) -> Drafter:
     )
 
 
-class LookaheadDrafter:
+class LookaheadDrafter(Drafter):
     """W = window, N = ngram, G = guesses. The seed fills the first window, with tokens of the text.
 
     The window is left out near the end of the text, where its positions would lie beyond it.
@@ -51,7 +51,7 @@ class LookaheadDrafter:
         self._random = np.random.default_rng(seed)
         self._window: list[list[int]] = []  # [levels][W], oldest level first
 
-    def draft(self, context: Context, clock: Stopwatch) -> Draft:
+    def draft(self, context: Context) -> Draft:
         """The pool's guesses behind the root as a tree, and the window's rows."""
         guesses = self.pool.behind(context.root)
         shortened = [guess[: context.max_depth] for guess in guesses if context.max_depth]
@@ -65,7 +65,8 @@ class LookaheadDrafter:
             guesses=guesses,
             pool_size=self.pool.size,
         )
-        return Draft(tree, torch.tensor(tokens), torch.ones(tree.n), extra=extra, lookahead=state)
+        probs, record = torch.ones(tree.n), DraftRecord(lookahead=state)
+        return Draft(tree, torch.tensor(tokens), probs, extra=extra, record=record)
 
     def _place(self, text: list[int]) -> None:
         """Put the window behind the text: its corner is the root."""
@@ -80,9 +81,9 @@ class LookaheadDrafter:
         visible = torch.zeros(len(rows), n + len(rows), dtype=torch.bool)
         visible[:, 0] = True
         visible[:, n:] = self._visible
-        return ExtraRows(torch.tensor(rows), self._offsets, visible, self._width, self._learn)
+        return ExtraRows(torch.tensor(rows), self._offsets, visible, self._width)
 
-    def _learn(self, logits: torch.Tensor) -> None:
+    def update(self, logits: torch.Tensor) -> None:
         """The newest level's predictions [W, V]: n-grams for the pool, and the next level."""
         newest = logits.argmax(dim=-1).tolist()
         for column in zip(*self._window, newest, strict=True):

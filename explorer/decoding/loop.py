@@ -7,83 +7,20 @@ drafter that offers the bare root, so both lanes of a race run this very code.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import torch
 import torch.nn.functional as F
 
-from explorer.decoding.acceptance import AcceptanceRule, Proposals, Verdict
+from explorer.decoding.acceptance import AcceptanceRule, Verdict
 from explorer.decoding.cache import KVCache
-from explorer.decoding.tree import ROOT_ONLY, Tree, causal_mask
+from explorer.decoding.drafter import Context, Draft, Drafter, bare_root
+from explorer.decoding.tree import causal_mask
+from explorer.kernels.llama_cache import LlamaCache
 from explorer.models.base import LanguageModel
-from explorer.records.schema import LookaheadState
 
 PREFILL_CHUNK = 256  # tokens a pass
-
-
-@dataclass(frozen=True)
-class ExtraRows:
-    """Rows of the pass behind the tree's that the drafter wants computed, never committed.
-
-    tokens, offsets [m]: as in LanguageModel.forward; visible [m, n + m]: of all rows of the pass.
-    The logits of the last `asked` of them [asked, V] go to `tell` after the pass.
-    """
-
-    tokens: torch.Tensor
-    offsets: torch.Tensor
-    visible: torch.Tensor
-    asked: int
-    tell: Callable[[torch.Tensor], None]
-
-
-@dataclass(frozen=True)
-class Draft:
-    """A candidate tree with tokens. tokens, probs [n]; probs[i]: the drafter's, given its path.
-
-    heads      where heads drafted: their ids and probabilities, best first, [K, top] each
-    below      where guesses depend on the path: per row that has any, ids and probabilities [top]
-    proposals  where candidates were drawn: see AcceptanceRule.judge
-    price      where nodes had to be worth their rows: what they cost, in tokens (tree.Prices)
-    extra      rows of a lookahead branch, and `lookahead`, what to show of it
-    """
-
-    tree: Tree
-    tokens: torch.Tensor
-    probs: torch.Tensor
-    heads: tuple[torch.Tensor, torch.Tensor] | None = None
-    below: dict[int, tuple[torch.Tensor, torch.Tensor]] | None = None
-    proposals: Proposals | None = None
-    price: float | None = None
-    extra: ExtraRows | None = None
-    lookahead: LookaheadState | None = None
-
-
-@dataclass(frozen=True)
-class Context:
-    """What a drafter may look at: where the text stands.
-
-    root      the token at position len(text) − 1, chosen but not yet in the KV cache
-    hidden    [1, H], the hidden state that chose it, of the position before
-    text      token ids of prompt and reply, the root included
-    max_depth how deep a tree may be: no deeper than what is still wanted
-    """
-
-    root: int
-    hidden: torch.Tensor
-    text: list[int]
-    max_depth: int
-
-
-class Drafter(Protocol):
-    """A method's own part of a step. `Stopwatch.lap` tells where its time went.
-
-    A drafter that reads the prompt too has `begin(prompt)`, which is part of the prefill.
-    """
-
-    def draft(self, context: Context, clock: Stopwatch) -> Draft:
-        """The candidate tree for this step; its root is `context.root`."""
 
 
 class Stopwatch:
@@ -136,13 +73,15 @@ class StepResult:
         """The step's time on its lane's clock."""
         return sum(self.laps.values())
 
+    def next_root(self) -> tuple[torch.Tensor, int]:
+        """The next root, and before it the hidden state [1, H] that chose it."""
+        assert self.verdict is not None
+        assert self.hidden is not None
+        last = self.verdict.path[-1]
+        return self.hidden[last : last + 1], self.verdict.bonus
 
-def bare_root(root: int) -> Draft:
-    """The draft without candidates: plain decoding's."""
-    return Draft(ROOT_ONLY, torch.tensor([root]), torch.ones(1))
 
-
-def prefill(model: LanguageModel, prompt: list[int], cache: KVCache) -> torch.Tensor:
+def prefill(model: LanguageModel, prompt: list[int], cache: KVCache | LlamaCache) -> torch.Tensor:
     """Read the prompt into the cache in causal passes; hidden [1, H] of its last token."""
     for part in torch.tensor(prompt).split(PREFILL_CHUNK):
         n = part.numel()
@@ -169,8 +108,7 @@ def decode(
     hidden = prefill(model, prompt, cache)
     logits = model.logits(hidden)[0]
     root = rule.first(logits, len(prompt))
-    if hasattr(drafter, "begin"):
-        drafter.begin(prompt)
+    drafter.begin(prompt)
     clock.lap("prefill")
     yield Prefilled(hidden, logits, root, clock.laps["prefill"])
     left = min(max_new_tokens, model.context_length - len(prompt))
@@ -179,28 +117,35 @@ def decode(
             yield StepResult(bare_root(root), cache.length, [root])
             return
         text.append(root)
-        result = _step(model, drafter, rule, cache, Context(root, hidden, text, left - 1))
-        text.extend(result.emitted[1:])
-        left -= len(result.emitted)
+        clock = Stopwatch(model)
+        context = Context(root, hidden, text, left - 1, clock.lap)
+        result = step(model, drafter, rule, cache, context, clock)
         yield result
         if result.emitted[-1] in model.eos_ids:
             return
-        last = result.verdict.path[-1]
-        hidden, root = result.hidden[last : last + 1], result.verdict.bonus
+        text.extend(result.emitted[1:])
+        left -= len(result.emitted)
+        hidden, root = result.next_root()
 
 
-def _step(
-    model: LanguageModel, drafter: Drafter, rule: AcceptanceRule, cache: KVCache, context: Context
+def step(
+    model: LanguageModel,
+    drafter: Drafter,
+    rule: AcceptanceRule,
+    cache: KVCache | LlamaCache,
+    context: Context,
+    clock: Stopwatch,
 ) -> StepResult:
-    clock, length = Stopwatch(model), cache.length
-    draft = drafter.draft(context, clock)
+    """One step: draft, verify, accept, commit."""
+    length = cache.length
+    draft = drafter.draft(context)
     clock.lap("draft")
     hidden, logits, asked = _verify(model, draft, cache)
     clock.lap("verify")
     if asked is not None:
-        draft.extra.tell(asked)
+        drafter.update(asked)
         clock.lap("draft")
-    verdict = rule.judge(draft.tree, draft.tokens, logits, length, draft.proposals)
+    verdict = rule.judge(draft, logits, length)
     emitted = until_eos(draft.tokens[verdict.path].tolist(), model.eos_ids)
     clock.lap("accept")
     cache.commit(verdict.path)
@@ -209,7 +154,7 @@ def _step(
 
 
 def _verify(
-    model: LanguageModel, draft: Draft, cache: KVCache
+    model: LanguageModel, draft: Draft, cache: KVCache | LlamaCache
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
     """One pass over the tree's rows, and extra rows if there are any.
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from explorer.decoding.drafter import Context, Draft, Drafter, bare_root
 from explorer.decoding.kit import Kit
-from explorer.decoding.loop import Context, Draft, Drafter, Stopwatch, bare_root
 from explorer.records.settings import DecodeSettings
 
 
@@ -12,9 +12,9 @@ def make_drafter(kit: Kit, settings: DecodeSettings) -> Drafter:
     return PlainDrafter()
 
 
-class PlainDrafter:
+class PlainDrafter(Drafter):
     """Drafts nothing: each pass verifies the bare root and yields the next one."""
 
-    def draft(self, context: Context, clock: Stopwatch) -> Draft:
+    def draft(self, context: Context) -> Draft:
         """The root alone."""
         return bare_root(context.root)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import torch
 
+from explorer.decoding.drafter import Context, Draft, Drafter, bare_root
 from explorer.decoding.kit import Kit
-from explorer.decoding.loop import Context, Draft, Drafter, Stopwatch, bare_root
 from explorer.decoding.tree import chain
 from explorer.records.settings import DecodeSettings
 
@@ -20,7 +20,7 @@ def make_drafter(kit: Kit, settings: DecodeSettings) -> Drafter:
     return PromptLookupDrafter(settings.lookup_tokens, settings.lookup_ngram)
 
 
-class PromptLookupDrafter:
+class PromptLookupDrafter(Drafter):
     """Copies up to `tokens` tokens from behind an earlier occurrence of up to `ngram` last ones."""
 
     def __init__(self, tokens: int, ngram: int) -> None:
@@ -29,7 +29,7 @@ class PromptLookupDrafter:
         self._ends: dict[tuple[int, ...], int] = {}  # n-gram → where its latest occurrence ended
         self._indexed = 0  # n-grams that end at or before this index of the text are known
 
-    def draft(self, context: Context, clock: Stopwatch) -> Draft:
+    def draft(self, context: Context) -> Draft:
         """The chain that is copied; the bare root where nothing matches."""
         copied = self.lookup(context.text)[: context.max_depth]
         if not copied:

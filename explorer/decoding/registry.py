@@ -16,8 +16,8 @@ from explorer.records.methods import METHODS, Method
 from explorer.records.settings import DecodeSettings
 
 if TYPE_CHECKING:
+    from explorer.decoding.drafter import Drafter
     from explorer.decoding.kit import Kit
-    from explorer.decoding.loop import Drafter
 
 
 def find_method(name: str, heads: Collection[str]) -> Method:

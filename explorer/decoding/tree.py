@@ -7,8 +7,7 @@ under different parents. Row 0 is the root; row i ≥ 1 is the i-th rank path, p
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -16,7 +15,6 @@ import torch
 
 from explorer.records.errors import ExplorerError
 
-MAX_NODES = 512
 RankPath = tuple[int, ...]
 
 
@@ -95,64 +93,18 @@ class Tree:
 ROOT_ONLY = Tree((), "root")
 
 
-def make_tree(paths: Iterable[Sequence[int]], name: str = "custom") -> Tree:
-    """A validated tree from rank paths in any order.
-
-    Raises ExplorerError for a path that is empty, repeated, negative or without its parent, and
-    for more than 512 nodes.
-    """
-    listed = [tuple(path) for path in paths]
-    if len(listed) > MAX_NODES:
-        raise ExplorerError(
-            f"The tree has {len(listed)} nodes; at most {MAX_NODES} are allowed: use a smaller one."
-        )
-    known = set(listed)
-    if len(known) < len(listed):
-        twice = next(path for path in listed if listed.count(path) > 1)
-        raise ExplorerError(f"The tree lists {_shown(twice)} twice; list every rank path once.")
-    for path in listed:
-        if not path or any(rank < 0 for rank in path):
-            raise ExplorerError(
-                f"{_shown(path)} is no rank path: give one rank (0, 1, …) per depth."
-            )
-        if len(path) > 1 and path[:-1] not in known:
-            raise ExplorerError(
-                f"The tree lists {_shown(path)} but not its parent {_shown(path[:-1])}: add it."
-            )
-    return Tree(tuple(listed), name)
-
-
-def _shown(path: RankPath) -> str:
-    return str(list(path[:12])) if len(path) <= 12 else f"{list(path[:12])} …"
-
-
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=512)
 def chain(length: int) -> Tree:
     """The top-1 prediction of each of the first `length` heads: one path, no branches."""
-    if not 1 <= length <= MAX_NODES:
-        raise ExplorerError(f"A chain has 1 to {MAX_NODES} nodes, not {length}: change its length.")
-    return cartesian([1] * length, f"chain:{length}")
+    return Tree(tuple((0,) * depth for depth in range(1, length + 1)), f"chain:{length}")
 
 
-def cartesian(widths: Sequence[int], name: str | None = None) -> Tree:
-    """Every combination of the top `widths[d]` predictions of head d+1 (Medusa, section 2.1.2)."""
-    total, level = 0, 1
-    for width in widths:
-        if width < 1:
-            raise ExplorerError("Every width of a Cartesian tree must be at least 1.")
-        level *= width
-        total += level
-        if total > MAX_NODES:
-            raise ExplorerError(
-                f"A Cartesian tree of these widths has {total} nodes or more; at most {MAX_NODES} "
-                "are allowed: use fewer or smaller widths."
-            )
-    paths = [
-        path
-        for depth in range(1, len(widths) + 1)
-        for path in itertools.product(*map(range, widths[:depth]))
-    ]
-    return Tree(tuple(paths), name or f"cartesian:{','.join(map(str, widths))}")
+@lru_cache(maxsize=256)
+def cut(tree: Tree, depth: int) -> Tree:
+    """The tree without its nodes deeper than `depth`."""
+    if tree.depth <= depth:
+        return tree
+    return Tree(tuple(path for path in tree.paths if len(path) <= depth), tree.name)
 
 
 def require_fit(tree: Tree, num_heads: int, top_k: int) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from explorer.analysis.tree_names import MEASURED_TREES, parse_tree
 from explorer.decoding.acceptance import acceptance_rule
 from explorer.decoding.dynamic import DynamicTree
 from explorer.decoding.kit import Kit
@@ -15,7 +16,6 @@ from explorer.decoding.loop import Prefilled, StepResult, decode
 from explorer.decoding.race import interleave
 from explorer.decoding.registry import find_method, make_drafter
 from explorer.decoding.tree import ROOT_ONLY, Tree, require_fit
-from explorer.decoding.tree_names import MEASURED_TREES, parse_tree
 from explorer.lab.attention import AttentionWeights
 from explorer.lab.run_start import RunStart, continuation, encode, run_start
 from explorer.measuring.floor import reads_of

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from explorer.decoding.dynamic import DynamicTree, nearest_length
+from explorer.analysis.cost_curve import nearest_length
+from explorer.decoding.dynamic import DynamicTree
 from explorer.decoding.tree import Tree
 from explorer.heads.heads import MedusaHeads
 

@@ -73,10 +73,10 @@ class Positions:
 
     def _of_root(self, result: StepResult, choice: int) -> list[Position]:
         before = result.context_length - 1
-        if result.draft.heads is None:
+        if result.draft.record.heads is None:
             self._collect(self._hidden, before, choice)
             return []
-        ids, probs = result.draft.heads
+        ids, probs = result.draft.record.heads
         heads = top_tokens(ids[:, :TOP_HEADS], probs[:, :TOP_HEADS])
         return [Position(index=before, base_choice=choice, heads=heads)]
 

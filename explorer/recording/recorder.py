@@ -13,7 +13,8 @@ from datetime import UTC, datetime
 import torch
 
 from explorer.decoding.acceptance import Verdict
-from explorer.decoding.loop import Draft, Prefilled, StepResult
+from explorer.decoding.drafter import Draft
+from explorer.decoding.loop import Prefilled, StepResult
 from explorer.decoding.sampling import distribution
 from explorer.decoding.tree import Tree
 from explorer.heads.heads import MedusaHeads
@@ -97,8 +98,8 @@ class Recorder:
             timings=Timings(**milliseconds, record=record),
             floor=self._floor_of(result),
             draft_top=offered,
-            price=result.draft.price,
-            lookahead=result.draft.lookahead,
+            price=result.draft.record.price,
+            lookahead=result.draft.record.lookahead,
             **rows,
         )
         self._steps += 1
@@ -236,10 +237,11 @@ def _figures_of_nodes(
 
 def _offered(draft: Draft) -> list[TopTokens] | None:
     """What the heads offered below each row, where that depends on the path."""
-    if draft.below is None:
+    below = draft.record.below
+    if below is None:
         return None
     nothing = TopTokens(ids=[], probs=[])
-    tops = [draft.below.get(row) for row in range(draft.tree.n)]
+    tops = [below.get(row) for row in range(draft.tree.n)]
     return [
         nothing
         if top is None
@@ -250,5 +252,5 @@ def _offered(draft: Draft) -> list[TopTokens] | None:
 
 def _shown(draft: Draft) -> list[int]:
     """Tokens that a lookahead branch shows beside the tree's."""
-    state = draft.lookahead
+    state = draft.record.lookahead
     return [] if state is None else [t for line in (*state.window, *state.guesses) for t in line]

@@ -14,7 +14,7 @@ from explorer.analysis.joint_counts import (
     replayed_tokens_per_step,
     visited_rows,
 )
-from explorer.decoding.tree_names import parse_tree
+from explorer.analysis.tree_names import parse_tree
 from explorer.records.events import TraceBuilder
 from explorer.records.schema import Position, TopTokens
 from explorer.records.settings import decode_settings

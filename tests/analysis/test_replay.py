@@ -6,8 +6,7 @@ import pytest
 from explorer.analysis import replay as module
 from explorer.analysis.joint_counts import RankedText
 from explorer.analysis.replay import replay
-from explorer.decoding.tree import cartesian
-from explorer.decoding.tree_names import parse_tree
+from explorer.analysis.tree_names import cartesian, parse_tree
 from explorer.records.errors import ExplorerError
 from explorer.records.events import collect
 from explorer.records.settings import decode_settings

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from explorer.decoding.tree import cartesian
+from explorer.analysis.tree_names import cartesian
 from explorer.measuring.attention_records import answer, weights_of_step
 from explorer.records.attention import AttentionQuestion
 from explorer.records.errors import ExplorerError

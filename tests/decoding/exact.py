@@ -15,6 +15,7 @@ import torch
 
 from explorer.decoding import loop
 from explorer.decoding.acceptance import Sample
+from explorer.decoding.drafter import Context, Drafter
 from explorer.decoding.sampling import distribution
 
 LENGTH = 3
@@ -154,7 +155,7 @@ def plain_texts(model: TableModel, settings, length: int = LENGTH) -> Texts:
     return texts
 
 
-MakeDrafter = Callable[[Oracle], loop.Drafter]
+MakeDrafter = Callable[[Oracle], Drafter]
 MakeRule = Callable[[Oracle], Sample]
 
 
@@ -202,11 +203,10 @@ def _first_roots(model: TableModel, make_rule: MakeRule) -> Texts:
 def _step(model, make_drafter, make_rule, text, left) -> dict[tuple, float]:
     oracle, outcomes = Oracle(), defaultdict(float)
     before = [*PROMPT, *text[:-1]]
-    context = loop.Context(text[-1], model.hidden(before), [*PROMPT, *text], left - 1)
+    context = Context(text[-1], model.hidden(before), [*PROMPT, *text], left - 1)
     for _ in oracle.runs():
-        result = loop._step(
-            model, make_drafter(oracle), make_rule(oracle), TokenCache(before), context
-        )
+        drafter, rule, cache = make_drafter(oracle), make_rule(oracle), TokenCache(before)
+        result = loop.step(model, drafter, rule, cache, context, loop.Stopwatch(model))
         outcomes[tuple(result.emitted), result.verdict.bonus] += oracle.probability
     return outcomes
 

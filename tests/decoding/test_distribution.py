@@ -11,10 +11,12 @@ import pytest
 import torch
 from scipy.stats import chisquare
 
+from explorer.analysis.tree_names import cartesian
 from explorer.decoding import acceptance
 from explorer.decoding.acceptance import Sample, Typical, Verdict, acceptance_rule, follow
+from explorer.decoding.drafter import Draft
 from explorer.decoding.sampling import Draws, distribution
-from explorer.decoding.tree import Tree, cartesian, chain
+from explorer.decoding.tree import Tree, chain
 from explorer.records.settings import DecodeSettings
 
 VOCAB, LENGTH, RUNS = 4, 3, 4000
@@ -77,7 +79,7 @@ def text(rule, tree) -> tuple[int, ...]:
     root = rule.first(TABLE(()), 0)
     while len(written) < LENGTH:
         tokens, logits = verify_pass(written, root, tree)
-        verdict = rule.judge(tree, tokens, logits, len(written))
+        verdict = rule.judge(Draft(tree, tokens, tokens), logits, len(written))
         written += tuple(tokens[verdict.path].tolist())
         root = verdict.bonus
     return written[:LENGTH]
@@ -130,7 +132,8 @@ class _TopRanked(Sample):
     """Mutant: a node is accepted with the probability that p gives it, sibling by sibling, and
     the bonus is drawn without taking out what was rejected."""
 
-    def judge(self, tree, tokens, logits, position):
+    def judge(self, draft, logits, position):
+        tree, tokens = draft.tree, draft.tokens
         rng = np.random.default_rng((position, int(self._settings.seed)))
         path = [0]
         while True:
@@ -173,8 +176,8 @@ def test_typical_acceptance_by_hand():
     logits = torch.log(torch.tensor([[0.7, 0.2, 0.1]])).repeat(4, 1)
     tree = cartesian([3])
     run = DecodeSettings(temperature=1.0, acceptance="typical", epsilon=0.15, delta=0.3)
-    verdict = Typical(run, Draws(0, 9), 0.15, 0.3).judge(
-        tree, torch.tensor([0, 1, 0, 2]), logits, 0
+    verdict = Typical(run, Draws(0, 9)).judge(
+        Draft(tree, torch.tensor([0, 1, 0, 2]), torch.ones(4)), logits, 0
     )
     assert verdict.path == [0, 2]  # of the nodes .2 and .7 that pass, the likelier; .1 fails
     assert verdict.thresholds[1:] == pytest.approx([0.1346] * 3, abs=1e-4)

@@ -7,19 +7,25 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from explorer.analysis.tree_names import cartesian
 from explorer.decoding.acceptance import Sample, accept_probability, acceptance_rule, residual
 from explorer.decoding.cache import KVCache
 from explorer.decoding.draft_model import DraftModelDrafter, fit
-from explorer.decoding.loop import Context, StepResult, Stopwatch, decode, prefill
+from explorer.decoding.drafter import Context, Draft
+from explorer.decoding.loop import StepResult, decode, prefill
 from explorer.decoding.plain import PlainDrafter
 from explorer.decoding.sampling import Draws, distribution
-from explorer.decoding.tree import cartesian, chain
+from explorer.decoding.tree import chain
 from explorer.models.early_exit import early_exit, require_same_tokenizer
 from explorer.records.errors import ExplorerError
 from explorer.records.settings import DecodeSettings
 from tests.decoding.tiny import tiny_model
 
 PROMPT = [5, 6, 7, 8, 9, 10, 11, 12]
+
+
+def drawn(tree, tokens, proposals) -> Draft:
+    return Draft(tree, torch.tensor(tokens), torch.ones(tree.n), proposals)
 
 
 def drafter_of(model, run, layers=2) -> DraftModelDrafter:
@@ -88,12 +94,12 @@ def test_a_root_that_the_cache_already_holds_is_read_again(llama):
     """A lossy rule may take a rejected draft as its bonus: then all of the text has been read."""
     model, _ = llama
     run = DecodeSettings(draft_tokens=4)
-    drafter, clock = drafter_of(model, run), Stopwatch(model)
+    drafter = drafter_of(model, run)
     text = [*PROMPT, 20]
-    first = drafter.draft(Context(20, None, text, 9), clock).tokens.tolist()
+    first = drafter.draft(Context(20, None, text, 9)).tokens.tolist()
     longer = [*text, *first[1:3]]  # two drafts as text, the second as the root
-    again = drafter.draft(Context(longer[-1], None, longer, 9), clock).tokens
-    fresh = drafter_of(model, run).draft(Context(longer[-1], None, longer, 9), clock).tokens
+    again = drafter.draft(Context(longer[-1], None, longer, 9)).tokens
+    fresh = drafter_of(model, run).draft(Context(longer[-1], None, longer, 9)).tokens
     assert again.tolist() == fresh.tolist()
 
 
@@ -195,7 +201,7 @@ class TestRejection:
         q = torch.tensor([0.0, 1.0, 0.0])
         for seed in range(200):
             rule = Sample(run, Draws(seed, 4))
-            verdict = rule.judge(chain(1), torch.tensor([0, 1]), logits, 0, [q, None])
+            verdict = rule.judge(drawn(chain(1), [0, 1], [q, None]), logits, 0)
             assert verdict.path == [0]
             assert verdict.bonus in (0, 2)
             assert verdict.choices == [verdict.bonus, -1]
@@ -206,9 +212,7 @@ class TestRejection:
         logits = torch.tensor([[1e30, -torch.inf, -1e30, 5.0]] * 2)
         q = distribution(logits[:1], run)[0]
         assert torch.isfinite(q).all()
-        verdict = Sample(run, Draws(0, 4)).judge(
-            chain(1), torch.tensor([0, 0]), logits, 0, [q, None]
-        )
+        verdict = Sample(run, Draws(0, 4)).judge(drawn(chain(1), [0, 0], [q, None]), logits, 0)
         assert (verdict.path, verdict.bonus) == ([0, 1], 0)
 
     def test_siblings_beyond_what_q_holds_are_never_accepted(self):
@@ -219,9 +223,7 @@ class TestRejection:
         paths = set()
         for seed in range(100):
             rule = Sample(run, Draws(seed, 4))
-            verdict = rule.judge(
-                cartesian([2]), torch.tensor([0, 1, 1]), logits, 0, [q, None, None]
-            )
+            verdict = rule.judge(drawn(cartesian([2]), [0, 1, 1], [q, None, None]), logits, 0)
             paths.add(tuple(verdict.path))
             assert len(verdict.path) == 2 or verdict.bonus != 1
         assert paths == {(0,), (0, 1)}

@@ -9,20 +9,16 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from explorer.analysis.tree_names import parse_tree
 from explorer.decoding.dynamic import (
     TRUST,
-    DynamicHydraDrafter,
-    DynamicMedusaDrafter,
     DynamicTree,
     Prices,
     by_likelihood,
-    kept,
-    likeliest_paths,
 )
-from explorer.decoding.hydra import HydraDrafter
-from explorer.decoding.loop import Stopwatch
+from explorer.decoding.hydra import DynamicHydraDrafter, HydraDrafter
+from explorer.decoding.medusa import MedusaDrafter
 from explorer.decoding.plain import PlainDrafter
-from explorer.decoding.tree_names import parse_tree
 from explorer.records.errors import ExplorerError
 from tests.decoding.test_hydra import context_of
 from tests.decoding.test_lossless import steps_of, text_of
@@ -38,7 +34,7 @@ def llama():
 @pytest.mark.parametrize("nodes", [1, 7, 40])
 def test_greedy_dynamic_medusa_equals_plain(llama, nodes):
     model, plain = llama
-    steps = steps_of(model, DynamicMedusaDrafter(random_heads(model), DynamicTree(nodes)))
+    steps = steps_of(model, MedusaDrafter(random_heads(model), DynamicTree(nodes)))
     assert text_of(steps) == plain
     assert len({step.draft.tree.paths for step in steps}) > 1 or nodes == 1
     assert all(len(step.draft.tree.paths) <= nodes for step in steps)
@@ -60,7 +56,7 @@ def test_likeliest_paths_are_the_best_of_all(probs, nodes):
             joint[path] = 1.0
             for level, rank in enumerate(path):
                 joint[path] *= probs[level][rank]
-    found = likeliest_paths(probs, nodes)
+    found = DynamicTree(nodes).choose(by_likelihood(probs))
     assert len(set(found)) == len(found) <= nodes
     best = sorted(joint.values(), reverse=True)[: len(found)]
     assert sum(joint[path] for path in found) == pytest.approx(sum(best))
@@ -71,8 +67,8 @@ def test_a_dynamic_hydra_tree_keeps_the_likeliest_of_what_it_looked_at(llama):
     model, _ = llama
     heads = random_hydra(model)
     drafter = DynamicHydraDrafter(heads, DynamicTree(12))
-    draft = drafter.draft(context_of(model), Stopwatch(model))
-    fixed = HydraDrafter(heads, draft.tree).draft(context_of(model), Stopwatch(model))
+    draft = drafter.draft(context_of(model))
+    fixed = HydraDrafter(heads, draft.tree).draft(context_of(model))
     assert torch.equal(draft.tokens, fixed.tokens)
     torch.testing.assert_close(draft.probs, fixed.probs)
     assert draft.tree.n == 13
@@ -92,11 +88,11 @@ def priced(*each: float, depth: float = 0.0) -> DynamicTree:
 
 def test_nodes_are_taken_as_long_as_they_pay():
     guesses = [(p / TRUST, name) for p, name in ((0.6, "a"), (0.3, "b"), (0.2, "c"), (0.1, "d"))]
-    assert kept(guesses, priced(0.25, 0.25, 0.25, 0.25)) == ["a", "b"]
-    assert kept(guesses, priced(0.7, 0.7, 0.7)) == []
-    assert kept(guesses, priced(0.0, 0.0)) == ["a", "b"]  # no more than the tree may have
+    assert priced(0.25, 0.25, 0.25, 0.25).choose(guesses) == ["a", "b"]
+    assert priced(0.7, 0.7, 0.7).choose(guesses) == []
+    assert priced(0.0, 0.0).choose(guesses) == ["a", "b"]  # no more than the tree may have
     # The first is dear and the next ones cheap, as where a pass of one row has a way of its own.
-    assert kept(guesses, priced(0.7, 0.1, 0.1, 0.2)) == ["a", "b", "c"]
+    assert priced(0.7, 0.1, 0.1, 0.2).choose(guesses) == ["a", "b", "c"]
 
 
 @settings(max_examples=200, deadline=None)
@@ -108,7 +104,7 @@ def test_nodes_are_taken_as_long_as_they_pay():
 )
 def test_no_other_number_of_nodes_gains_more(joints, each):
     tree = priced(*each)
-    chosen = kept([(joint, joint) for joint in joints], tree)
+    chosen = tree.choose((joint, joint) for joint in joints)
     sizes = range(min(len(joints), len(each)) + 1)
     gains = [TRUST * sum(joints[:k]) - tree.prices.rows[k] for k in sizes]
     assert TRUST * sum(chosen) - tree.prices.rows[len(chosen)] == pytest.approx(max(gains))
@@ -116,8 +112,8 @@ def test_no_other_number_of_nodes_gains_more(joints, each):
 
 def test_the_least_price_is_that_of_the_cheapest_stretch():
     # Behind one node, two more cost 0.15 together, which is less each than the first of them does.
-    assert Prices((0.0, 0.3, 0.4, 0.45, 0.9)).least == pytest.approx((0.15, 0.075, 0.05, 0.45))
-    assert Prices((0.0, 0.3)).least == pytest.approx((0.3,))
+    assert Prices((0.0, 0.3, 0.4, 0.45, 0.9)).min_each == pytest.approx((0.15, 0.075, 0.05, 0.45))
+    assert Prices((0.0, 0.3)).min_each == pytest.approx((0.3,))
 
 
 @pytest.mark.parametrize("price", [0.0, 0.02, 0.05, 2.0])
@@ -126,7 +122,7 @@ def test_greedy_decoding_with_prices_equals_plain(llama, price):
     tree = priced(*[price] * 12, depth=price)
     sizes = set()
     for drafter in (
-        DynamicMedusaDrafter(random_heads(model), tree),
+        MedusaDrafter(random_heads(model), tree),
         DynamicHydraDrafter(random_hydra(model), tree),
     ):
         steps = steps_of(model, drafter)
@@ -146,7 +142,7 @@ def test_hydra_heads_are_asked_no_deeper_than_can_pay(llama, monkeypatch):
 
     def depths(tree) -> int:
         asked.clear()
-        DynamicHydraDrafter(heads, tree).draft(context_of(model), Stopwatch(model))
+        DynamicHydraDrafter(heads, tree).draft(context_of(model))
         return len(asked)
 
     assert depths(DynamicTree(4)) == heads.config.num_heads

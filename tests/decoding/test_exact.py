@@ -7,18 +7,19 @@ import pytest
 import torch
 from scipy.stats import chisquare
 
+from explorer.analysis.tree_names import cartesian, make_tree
 from explorer.decoding import acceptance
 from explorer.decoding.acceptance import Sample, Typical
 from explorer.decoding.cache import KVCache
 from explorer.decoding.draft_model import DraftModelDrafter
+from explorer.decoding.drafter import Draft, Drafter
 from explorer.decoding.drawn import DrawnMedusaDrafter
 from explorer.decoding.lookahead import LookaheadDrafter
-from explorer.decoding.loop import Draft
 from explorer.decoding.medusa import MedusaDrafter
 from explorer.decoding.plain import PlainDrafter
 from explorer.decoding.prompt_lookup import PromptLookupDrafter
 from explorer.decoding.sampling import TEXT, Draws, coin, distribution, drafting
-from explorer.decoding.tree import cartesian, chain, make_tree
+from explorer.decoding.tree import chain
 from explorer.records.settings import DecodeSettings
 from tests.decoding.exact import (
     TableHeads,
@@ -150,15 +151,15 @@ class _Mutant(DraftModelDrafter):
         return token, prob, torch.softmax(self.model.logits(hidden)[0], dim=-1)
 
 
-class _Ranked:
+class _Ranked(Drafter):
     """Hands a head's best guesses over as if they had been drawn from its distribution."""
 
     def __init__(self, heads, tree, settings):
         self._top = MedusaDrafter(heads, tree)
         self._heads, self._settings = heads, settings
 
-    def draft(self, context, clock):
-        draft = self._top.draft(context, clock)
+    def draft(self, context):
+        draft = self._top.draft(context)
         q = distribution(self._heads(context.hidden)[:, 0], self._settings)
         proposals = [q[d] if d < len(q) else None for d in draft.tree.depths.tolist()]
         return Draft(draft.tree, draft.tokens, draft.probs, proposals=proposals)
@@ -202,8 +203,8 @@ class TestMutants:
         run = settings_of(temperature=1.0)
 
         class OwnRow(Sample):
-            def judge(self, tree, tokens, logits, position, proposals=None):
-                return super().judge(tree, tokens, logits.roll(-1, 0), position, proposals)
+            def judge(self, draft, logits, position):
+                return super().judge(draft, logits.roll(-1, 0), position)
 
         make = drafting_with(TableModel(VOCAB, seed=2), run, model)
         written = by_steps(model, make, lambda oracle: OwnRow(run, oracle))
@@ -215,7 +216,7 @@ def test_typical_acceptance_differs(model):
     written = whole_runs(
         model,
         lambda oracle: MedusaDrafter(heads, cartesian([2, 2])),
-        lambda oracle: Typical(run, oracle, epsilon=0.09, delta=0.3),
+        lambda oracle: Typical(run, oracle),
     )
     assert sum(written.values()) == pytest.approx(1.0, abs=1e-4)
     assert total_variation(written, plain_texts(model, run)) > 0.1
@@ -267,7 +268,9 @@ def test_the_rule_keeps_its_streams_apart(draws, lossless):
     for seed in range(runs):
         source = draws(seed, 4)
         tokens = torch.tensor([0, source(q, 1, drafting(0))])
-        verdict = Sample(run, source).judge(tree, tokens, logits, 0, [q, None])
+        verdict = Sample(run, source).judge(
+            Draft(tree, tokens, torch.ones(2), [q, None]), logits, 0
+        )
         counts[tokens[1] if len(verdict.path) == 2 else verdict.bonus] += 1
     p_value = chisquare(counts, P * runs).pvalue
     assert p_value > 1e-3 if lossless else p_value < 1e-6

@@ -7,15 +7,13 @@ import json
 import pytest
 import torch
 
-from explorer.decoding.dynamic import (
-    DynamicHydraDrafter,
-    DynamicMedusaDrafter,
-    DynamicTree,
-)
-from explorer.decoding.hydra import HydraDrafter, levels
-from explorer.decoding.loop import Context, Stopwatch
+from explorer.analysis.tree_names import cartesian
+from explorer.decoding.drafter import Context
+from explorer.decoding.dynamic import DynamicTree
+from explorer.decoding.hydra import DynamicHydraDrafter, HydraDrafter, levels
+from explorer.decoding.medusa import MedusaDrafter
 from explorer.decoding.plain import PlainDrafter
-from explorer.decoding.tree import Tree, cartesian, chain
+from explorer.decoding.tree import Tree, chain
 from explorer.records.events import TraceBuilder
 from explorer.records.settings import decode_settings
 from tests.decoding.test_lossless import steps_of, text_of
@@ -37,7 +35,7 @@ def context_of(model, max_depth=9) -> Context:
 def test_every_node_is_guessed_from_its_own_path(llama):
     model, _ = llama
     heads, context = random_hydra(model), context_of(model)
-    draft = HydraDrafter(heads, cartesian([3, 2, 2])).draft(context, Stopwatch(model))
+    draft = HydraDrafter(heads, cartesian([3, 2, 2])).draft(context)
     for row in range(1, draft.tree.n):
         *ancestors, node = draft.tree.path_to(row)
         path = draft.tokens[ancestors]
@@ -51,9 +49,7 @@ def test_every_node_is_guessed_from_its_own_path(llama):
 
 def test_the_path_changes_the_guess(llama):
     model, _ = llama
-    draft = HydraDrafter(random_hydra(model), cartesian([8, 1])).draft(
-        context_of(model), Stopwatch(model)
-    )
+    draft = HydraDrafter(random_hydra(model), cartesian([8, 1])).draft(context_of(model))
     assert len(set(draft.tokens[9:].tolist())) > 1  # Medusa would put one token under all eight
 
 
@@ -73,12 +69,12 @@ def test_greedy_hydra_equals_plain(llama, tree):
 
 def test_trees_are_cut_where_the_text_must_end(llama):
     model, _ = llama
-    context, clock = context_of(model, max_depth=1), Stopwatch(model)
-    assert HydraDrafter(random_hydra(model), chain(4)).draft(context, clock).tree.depth == 1
+    context = context_of(model, max_depth=1)
+    assert HydraDrafter(random_hydra(model), chain(4)).draft(context).tree.depth == 1
     drafter = DynamicHydraDrafter(random_hydra(model), DynamicTree(9))
-    assert drafter.draft(context, clock).tree.depth == 1
-    drafter = DynamicMedusaDrafter(random_heads(model), DynamicTree(9))
-    assert drafter.draft(context, clock).tree.depth == 1
+    assert drafter.draft(context).tree.depth == 1
+    drafter = MedusaDrafter(random_heads(model), DynamicTree(9))
+    assert drafter.draft(context).tree.depth == 1
 
 
 @pytest.mark.parametrize("tree", ["auto", "cartesian:2,2", "dynamic:6"])

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from explorer.decoding.acceptance import acceptance_rule
 from explorer.decoding.cache import KVCache
+from explorer.decoding.drafter import Context
 from explorer.decoding.lookahead import LookaheadDrafter, Pool, branch, guess_tree
-from explorer.decoding.loop import Context, StepResult, Stopwatch, _verify, decode, prefill
+from explorer.decoding.loop import StepResult, _verify, decode, prefill
 from explorer.decoding.plain import PlainDrafter
 from explorer.records.settings import DecodeSettings
 from tests.decoding.tiny import tiny_model
@@ -76,7 +77,7 @@ def test_the_newest_levels_logits_are_those_of_a_plain_pass_over_its_view():
     drafter = LookaheadDrafter(window=3, ngram=4, guesses=2)
     drafter.pool.add([20, 30, 31, 32])
     text = [*PROMPT, 20]
-    draft = drafter.draft(Context(20, None, text, 30), Stopwatch(model))
+    draft = drafter.draft(Context(20, None, text, 30))
     cache = KVCache.of(model)
     prefill(model, PROMPT, cache)
     hidden, logits, asked = _verify(model, draft, cache)
@@ -90,15 +91,14 @@ def test_the_newest_levels_logits_are_those_of_a_plain_pass_over_its_view():
 
 
 def test_the_window_moves_up_a_level_and_feeds_the_pool():
-    model = tiny_model("llama")
     drafter = LookaheadDrafter(window=2, ngram=3, guesses=4)
-    drafter.draft(Context(9, None, [*PROMPT, 9], 20), Stopwatch(model))
+    drafter.draft(Context(9, None, [*PROMPT, 9], 20))
     window = [list(level) for level in drafter._window]
     assert window[0][0] == 9
     assert {token for level in window for token in level} <= {*PROMPT, 9}
     logits = torch.zeros(2, 96)
     logits[0, 40] = logits[1, 41] = 1
-    drafter._learn(logits)
+    drafter.update(logits)
     assert drafter.pool.behind(9) == [[window[1][0], 40]]
     assert [window[1][1], 41] in drafter.pool.behind(window[0][1])
     assert drafter._window == [window[1], [40, 41]]
@@ -137,7 +137,7 @@ def test_no_window_beyond_the_end_of_the_text():
 def test_the_state_is_told():
     model = tiny_model("llama")
     steps = steps_of(model, LookaheadDrafter(4, 3, 3), length=20)
-    states = [step.draft.lookahead for step in steps if step.draft.extra]
+    states = [step.draft.record.lookahead for step in steps if step.draft.extra]
     assert all(len(state.window) == 2 and len(state.window[0]) == 4 for state in states)
     assert states[0].pool_size == 0 < states[-1].pool_size
     for earlier, later in itertools.pairwise(states):

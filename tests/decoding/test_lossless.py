@@ -10,13 +10,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from explorer.analysis.tree_names import cartesian, make_tree
 from explorer.decoding.acceptance import acceptance_rule
 from explorer.decoding.cache import KVCache
-from explorer.decoding.filling import cut
-from explorer.decoding.loop import Draft, StepResult, decode, prefill
+from explorer.decoding.drafter import Draft, Drafter
+from explorer.decoding.loop import StepResult, decode, prefill
 from explorer.decoding.medusa import MedusaDrafter
 from explorer.decoding.plain import PlainDrafter
-from explorer.decoding.tree import ROOT_ONLY, Tree, cartesian, chain, make_tree
+from explorer.decoding.tree import ROOT_ONLY, Tree, chain, cut
 from explorer.records.settings import DecodeSettings
 from tests.decoding.tiny import ARCHITECTURES, WINDOW, random_heads, tiny_model
 
@@ -109,13 +110,13 @@ def test_eos_at_each_depth_ends_the_text_there(llama):
     assert {0, 1} <= seen
 
 
-class _Told:
+class _Told(Drafter):
     """A drafter that is told the text to come: node (0,)*d holds the true token at depth d."""
 
     def __init__(self, text: list[int], wrong_from: int = 99) -> None:
         self.text, self.wrong_from = text, wrong_from
 
-    def draft(self, context, clock):
+    def draft(self, context):
         tree = cut(cartesian([2, 1, 1, 1]), context.max_depth)
         at = len(context.text) - len(PROMPT)  # new tokens so far, the root included
         tokens = [context.root]
@@ -151,8 +152,8 @@ def test_a_told_drafter_is_accepted_in_full_and_a_wrong_one_never(llama):
 def test_the_same_token_under_two_parents(llama):
     model, _, plain = llama
 
-    class Twice:
-        def draft(self, context, clock):
+    class Twice(Drafter):
+        def draft(self, context):
             tree = make_tree([(0,), (1,), (0, 0), (1, 0)])
             if context.max_depth < 2:
                 tree = ROOT_ONLY

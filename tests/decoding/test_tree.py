@@ -5,9 +5,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from explorer.decoding.filling import cut
-from explorer.decoding.tree import ROOT_ONLY, cartesian, chain, make_tree, require_fit
-from explorer.decoding.tree_names import parse_tree
+from explorer.analysis.tree_names import cartesian, make_tree, parse_tree
+from explorer.decoding.tree import ROOT_ONLY, chain, cut, require_fit
 from explorer.records.errors import ExplorerError
 
 
@@ -49,7 +48,7 @@ def test_cartesian_counts_match_the_closed_form():
 
 def test_a_chain_of_one_node_and_512_nodes():
     assert chain(1).paths == ((0,),)
-    assert chain(512).n == 513
+    assert parse_tree("chain:512").n == 513
     wide = make_tree([(rank,) for rank in range(512)])
     assert wide.n == 513
     with pytest.raises(ExplorerError, match="at most 512"):

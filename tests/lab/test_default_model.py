@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
+from explorer.analysis.tree_names import cartesian
 from explorer.decoding.cache import KVCache
 from explorer.decoding.loop import prefill
-from explorer.decoding.tree import cartesian
 from explorer.records.errors import ExplorerError
 from explorer.records.events import TraceBuilder
 from explorer.records.files import dump_trace, read_trace, write_trace

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from explorer.decoding.tree import cartesian, chain
+from explorer.analysis.tree_names import cartesian
+from explorer.decoding.tree import chain
 from explorer.measuring.attention_records import answer, question_of, telling_slots, weights_of_step
 from explorer.records.attention import MOST_CHARACTERS, AttentionQuestion
 from explorer.records.errors import ExplorerError

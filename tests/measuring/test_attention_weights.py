@@ -6,8 +6,8 @@ import pytest
 import torch
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
+from explorer.analysis.tree_names import make_tree
 from explorer.decoding.cache import KVCache
-from explorer.decoding.tree import make_tree
 from explorer.measuring.attention_weights import attention_weights
 from explorer.records.errors import ExplorerError
 from tests.decoding.tiny import ARCHITECTURES, VOCAB, tiny_model

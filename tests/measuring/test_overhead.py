@@ -3,7 +3,7 @@
 import pytest
 
 from explorer.analysis.shares import shares
-from explorer.decoding.tree_names import parse_tree
+from explorer.analysis.tree_names import parse_tree
 from explorer.measuring.overhead import Overhead, measure_overhead, timed, wide_tree
 from explorer.records.settings import decode_settings
 from tests.tiny_lab import tiny_lab

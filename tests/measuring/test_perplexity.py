@@ -8,7 +8,7 @@ import pytest
 import torch
 from scipy.stats import t as student_t
 
-from explorer.decoding.tree import cartesian
+from explorer.analysis.tree_names import cartesian
 from explorer.measuring import perplexity as module
 from explorer.measuring.perplexity import ScoredText, measure_perplexity, surprise
 from explorer.records.errors import ExplorerError

@@ -19,12 +19,12 @@ from transformers import (
     RecurrentGemmaConfig,
 )
 
+from explorer.analysis.tree_names import cartesian
 from explorer.decoding.acceptance import acceptance_rule
 from explorer.decoding.lookahead import LookaheadDrafter
 from explorer.decoding.loop import StepResult, decode
 from explorer.decoding.medusa import MedusaDrafter
 from explorer.decoding.plain import PlainDrafter
-from explorer.decoding.tree_names import cartesian
 from explorer.measuring import probe, selfcheck
 from explorer.measuring.probe import Probe
 from explorer.measuring.selfcheck import check_architecture, check_model, wrapped

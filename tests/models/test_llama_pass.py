@@ -6,8 +6,9 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
+from explorer.analysis.tree_names import cartesian
 from explorer.decoding.cache import KVCache
-from explorer.decoding.tree import cartesian, chain
+from explorer.decoding.tree import chain
 from explorer.kernels.isa import instruction_set
 from explorer.kernels.linears import codes_of_blocks, four_bit_blocks
 from explorer.kernels.llama_cache import GROW_BY

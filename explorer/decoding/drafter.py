@@ -1,0 +1,101 @@
+"""What a method is to the loop: a drafter, which offers a tree of candidates in every step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from explorer.decoding.tree import ROOT_ONLY, Tree
+from explorer.records.schema import LookaheadState
+
+Proposals = Sequence[torch.Tensor | None]
+
+
+@dataclass(frozen=True)
+class ExtraRows:
+    """Rows after the tree's in the same pass that the drafter wants computed, never committed.
+
+    tokens, offsets [m]: as in LanguageModel.forward; visible [m, n + m]: of all rows of the pass.
+    Drafter.update gets the logits of the last `asked` of them.
+    """
+
+    tokens: torch.Tensor
+    offsets: torch.Tensor
+    visible: torch.Tensor
+    asked: int
+
+
+@dataclass(frozen=True)
+class DraftRecord:
+    """What a recording shows of a draft; no decision rests on it.
+
+    heads      the heads' ids and probabilities, best first, [K, top] each
+    below      where guesses depend on the path: ids and probabilities [top] by row
+    price      where nodes had to be worth their rows: what they cost, in tokens (dynamic.Prices)
+    lookahead  the window and the pool of lookahead decoding
+    """
+
+    heads: tuple[torch.Tensor, torch.Tensor] | None = None
+    below: dict[int, tuple[torch.Tensor, torch.Tensor]] | None = None
+    price: float | None = None
+    lookahead: LookaheadState | None = None
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A candidate tree with tokens. tokens, probs [n]; probs[i]: the drafter's, given its path.
+
+    proposals  where candidates were drawn: per row, the distribution [V] that its children were
+               drawn from in their order, without replacement; None where they were not drawn
+    extra      rows of a lookahead branch
+    """
+
+    tree: Tree
+    tokens: torch.Tensor
+    probs: torch.Tensor
+    proposals: Proposals | None = None
+    extra: ExtraRows | None = None
+    record: DraftRecord = DraftRecord()
+
+
+def bare_root(root: int) -> Draft:
+    """The draft without candidates: plain decoding's."""
+    return Draft(ROOT_ONLY, torch.tensor([root]), torch.ones(1))
+
+
+def _no_lap(name: str) -> None:
+    """Nobody measures."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a drafter may look at: where the text stands.
+
+    root      the token at position len(text) − 1, chosen but not yet in the KV cache
+    hidden    [1, H], the hidden state that chose it, of the position before
+    text      token ids of prompt and reply, the root included
+    max_depth how deep a tree may be: no deeper than what is still wanted
+    lap       the step's clock (loop.Stopwatch): forward passes of a drafter are its lap "heads"
+    """
+
+    root: int
+    hidden: torch.Tensor
+    text: list[int]
+    max_depth: int
+    lap: Callable[[str], None] = _no_lap
+
+
+class Drafter:
+    """A method's own part of a step."""
+
+    def begin(self, prompt: list[int]) -> None:
+        """Read the prompt, as part of the prefill."""
+
+    def draft(self, context: Context) -> Draft:
+        """The candidate tree of this step; its root is `context.root`."""
+        raise NotImplementedError
+
+    def update(self, logits: torch.Tensor) -> None:
+        """Learn from the pass: the logits [asked, V] of the draft's extra rows."""
