@@ -44,7 +44,7 @@ class EchoDrafter(Drafter):
         return Draft(chain(times), tokens, torch.ones(times + 1))
 
 
-def make_drafter(kit, settings):
+def make_drafter(inputs, settings):
     return EchoDrafter(settings.echo_times)
 '''
 ENTRY = Method(

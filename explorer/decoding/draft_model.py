@@ -14,8 +14,8 @@ import torch.nn.functional as F
 
 from explorer.decoding.cache import KVCache
 from explorer.decoding.drafter import Context, Draft, Drafter, bare_root
-from explorer.decoding.kit import Kit
 from explorer.decoding.loop import prefill
+from explorer.decoding.registry import DrafterInputs
 from explorer.decoding.sampling import Draws, distribution, drafting
 from explorer.decoding.tree import chain
 from explorer.models.base import LanguageModel
@@ -25,11 +25,11 @@ from explorer.records.settings import DecodeSettings
 ONE_ROW = torch.zeros(1, dtype=torch.long), torch.ones(1, 1, dtype=torch.bool)  # offsets, visible
 
 
-def make_drafter(kit: Kit, settings: DecodeSettings) -> Drafter:
+def make_drafter(inputs: DrafterInputs, settings: DecodeSettings) -> Drafter:
     """The drafter of a run. Raises ExplorerError for a draft model with another tokenizer."""
-    draft = kit.draft_model(settings.draft_layers)
-    require_same_tokenizer(kit.model, draft)
-    return DraftModelDrafter(draft, settings, kit.model.vocab_size, kit.model.context_length)
+    draft = inputs.draft_model(settings.draft_layers)
+    require_same_tokenizer(inputs.model, draft)
+    return DraftModelDrafter(draft, settings, inputs.model.vocab_size, inputs.model.context_length)
 
 
 class DraftModelDrafter(Drafter):

@@ -15,7 +15,7 @@ import torch
 
 from explorer.decoding.drafter import Context, Draft, Drafter, DraftRecord
 from explorer.decoding.dynamic import TOP, DynamicTree
-from explorer.decoding.kit import Kit
+from explorer.decoding.registry import DrafterInputs
 from explorer.decoding.tree import RankPath, Tree, cut, require_fit
 from explorer.heads.hydra import HydraHeads
 from explorer.records.settings import DecodeSettings
@@ -24,11 +24,12 @@ BEAM = 8  # nodes of a depth that a dynamic tree looks for children of
 CHILD_RATIO = 0.5  # typical ratio of the best child's joint probability to its parent's
 
 
-def make_drafter(kit: Kit, settings: DecodeSettings) -> Drafter:
+def make_drafter(inputs: DrafterInputs, settings: DecodeSettings) -> Drafter:
     """The drafter for the tree asked for."""
-    if isinstance(kit.tree, DynamicTree):
-        return DynamicHydraDrafter(kit.heads, kit.tree)
-    return HydraDrafter(kit.heads, kit.tree)
+    assert isinstance(inputs.heads, HydraHeads)  # registry.find_method looks for them
+    if isinstance(inputs.tree, DynamicTree):
+        return DynamicHydraDrafter(inputs.heads, inputs.tree)
+    return HydraDrafter(inputs.heads, inputs.tree)
 
 
 class HydraDrafter(Drafter):

@@ -22,13 +22,13 @@ import numpy as np
 import torch
 
 from explorer.decoding.drafter import Context, Draft, Drafter, DraftRecord, ExtraRows
-from explorer.decoding.kit import Kit
+from explorer.decoding.registry import DrafterInputs
 from explorer.decoding.tree import RankPath, Tree
 from explorer.records.schema import LookaheadState
 from explorer.records.settings import DecodeSettings
 
 
-def make_drafter(kit: Kit, settings: DecodeSettings) -> Drafter:
+def make_drafter(inputs: DrafterInputs, settings: DecodeSettings) -> Drafter:
     """The drafter of a run."""
     return LookaheadDrafter(
         settings.lookahead_window,

@@ -11,20 +11,21 @@ import torch
 from explorer.decoding.drafter import Context, Draft, Drafter, DraftRecord
 from explorer.decoding.drawn import DrawnMedusaDrafter
 from explorer.decoding.dynamic import TOP, DynamicTree, by_likelihood
-from explorer.decoding.kit import Kit
+from explorer.decoding.registry import DrafterInputs
 from explorer.decoding.tree import Tree, cut, require_fit
 from explorer.heads.heads import MedusaHeads
 from explorer.records.errors import ExplorerError
 from explorer.records.settings import DecodeSettings
 
 
-def make_drafter(kit: Kit, settings: DecodeSettings) -> Drafter:
+def make_drafter(inputs: DrafterInputs, settings: DecodeSettings) -> Drafter:
     """The drafter for the tree and the candidates asked for. Raises ExplorerError."""
+    assert inputs.heads is not None  # registry.find_method looks for them
     if settings.candidates == "top":
-        return MedusaDrafter(kit.heads, kit.tree)
-    if isinstance(kit.tree, DynamicTree):
+        return MedusaDrafter(inputs.heads, inputs.tree)
+    if isinstance(inputs.tree, DynamicTree):
         raise ExplorerError("Drawn candidates need a fixed tree: choose fixed or a named shape.")
-    return DrawnMedusaDrafter(kit.heads, kit.tree, settings, kit.model.context_length)
+    return DrawnMedusaDrafter(inputs.heads, inputs.tree, settings, inputs.model.context_length)
 
 
 class MedusaDrafter(Drafter):

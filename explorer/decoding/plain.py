@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from explorer.decoding.drafter import Context, Draft, Drafter, bare_root
-from explorer.decoding.kit import Kit
+from explorer.decoding.registry import DrafterInputs
 from explorer.records.settings import DecodeSettings
 
 
-def make_drafter(kit: Kit, settings: DecodeSettings) -> Drafter:
+def make_drafter(inputs: DrafterInputs, settings: DecodeSettings) -> Drafter:
     """The drafter of a run."""
     return PlainDrafter()
 

@@ -1,14 +1,15 @@
 """From a method's name to its drafter.
 
 What is said of the methods is in records/methods.py. The file of a method has its name
-(`draft-model`: draft_model.py) and a function `make_drafter(kit, settings)`; it is imported when
+(`draft-model`: draft_model.py) and a function `make_drafter(inputs, settings)`; it is imported when
 a drafter is made.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from explorer.records.errors import ExplorerError
@@ -17,7 +18,20 @@ from explorer.records.settings import DecodeSettings
 
 if TYPE_CHECKING:
     from explorer.decoding.drafter import Drafter
-    from explorer.decoding.kit import Kit
+    from explorer.decoding.dynamic import DynamicTree
+    from explorer.decoding.tree import Tree
+    from explorer.heads.heads import MedusaHeads
+    from explorer.models.base import LanguageModel
+
+
+@dataclass(frozen=True)
+class DrafterInputs:
+    """A run's model, heads and tree. `draft_model(layers)` gives the draft model asked for."""
+
+    model: LanguageModel
+    heads: MedusaHeads | None
+    tree: Tree | DynamicTree
+    draft_model: Callable[[int], LanguageModel]
 
 
 def find_method(name: str, heads: Collection[str]) -> Method:
@@ -36,7 +50,7 @@ def find_method(name: str, heads: Collection[str]) -> Method:
     return method
 
 
-def make_drafter(method: Method, kit: Kit, settings: DecodeSettings) -> Drafter:
+def make_drafter(method: Method, inputs: DrafterInputs, settings: DecodeSettings) -> Drafter:
     """The drafter of a run. Raises ExplorerError where the settings do not fit the method."""
     module = importlib.import_module(f"explorer.decoding.{method.name.replace('-', '_')}")
-    return module.make_drafter(kit, settings)
+    return module.make_drafter(inputs, settings)

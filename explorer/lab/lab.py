@@ -11,10 +11,9 @@ from functools import partial
 from explorer.analysis.tree_names import MEASURED_TREES, parse_tree
 from explorer.decoding.acceptance import acceptance_rule
 from explorer.decoding.dynamic import DynamicTree
-from explorer.decoding.kit import Kit
 from explorer.decoding.loop import Prefilled, StepResult, decode
 from explorer.decoding.race import interleave
-from explorer.decoding.registry import find_method, make_drafter
+from explorer.decoding.registry import DrafterInputs, find_method, make_drafter
 from explorer.decoding.tree import ROOT_ONLY, Tree, require_fit
 from explorer.lab.attention import AttentionWeights
 from explorer.lab.run_start import RunStart, continuation, encode, run_start
@@ -231,8 +230,8 @@ class Lab(AttentionWeights):
         method, chosen = find_method(settings.method, self.heads), self.heads_for(settings)
         heads = chosen.heads if chosen else None
         tree = self.tree_for(settings, len(ids))
-        kit = Kit(self.model, heads, tree, self.draft_model)
-        drafter = make_drafter(method, kit, settings)
+        inputs = DrafterInputs(self.model, heads, tree, self.draft_model)
+        drafter = make_drafter(method, inputs, settings)
         rule = acceptance_rule(settings, self.model.context_length)
         return decode(self.model, drafter, rule, ids, settings.max_new_tokens)
 
