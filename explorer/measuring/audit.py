@@ -19,6 +19,7 @@ from explorer.analysis.races import first_difference
 from explorer.measuring.noise import WIDTHS, Noise, measure_noise, read_prompt
 from explorer.records.events import finished
 from explorer.records.progress import Progress
+from explorer.records.prompts import Prompt
 from explorer.records.settings import decode_settings
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class AuditReport(Schema):
 
 def audit(
     lab: LabProtocol,
-    prompts: Sequence[dict[str, str]],
+    prompts: Sequence[Prompt],
     max_new_tokens: int = 128,
     method: str = "medusa",
     tree: str = "auto",

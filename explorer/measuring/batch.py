@@ -37,6 +37,7 @@ from explorer.measuring.cost_curve import InterleavedTimes
 from explorer.measuring.decoded import Decoded, decode_texts
 from explorer.records.errors import ExplorerError
 from explorer.records.progress import Progress, quiet
+from explorer.records.prompts import Prompt
 from explorer.records.schema import TOP_HEADS
 from explorer.records.settings import decode_settings
 
@@ -111,7 +112,7 @@ class _Gains:
 
 def measure_batches(
     lab: LabProtocol,
-    prompts: Sequence[dict[str, str]],
+    prompts: Sequence[Prompt],
     method: str = "medusa",
     max_new_tokens: int = 128,
     sizes: Sequence[int] = SIZES,

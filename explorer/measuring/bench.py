@@ -32,6 +32,7 @@ from explorer.measuring.reference import measure_reference
 from explorer.records.errors import ExplorerError
 from explorer.records.methods import PLAIN
 from explorer.records.progress import Progress, quiet
+from explorer.records.prompts import Prompt
 from explorer.records.settings import DecodeSettings, decode_settings
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ REFERENCED = 0.6  # of that much, where every prompt runs once more beside llama
 
 def bench(
     lab: LabProtocol,
-    prompts: Sequence[dict[str, str]],
+    prompts: Sequence[Prompt],
     methods: Sequence[str] = DEFAULT_METHODS,
     max_new_tokens: int = 128,
     tree: str = "auto",
@@ -87,7 +88,7 @@ def bench(
 
 def _races(
     lab: LabProtocol,
-    prompts: Sequence[dict[str, str]],
+    prompts: Sequence[Prompt],
     settings: Mapping[str, DecodeSettings],
     tell: Progress,
     cancel: threading.Event | None,
@@ -133,7 +134,7 @@ def _measured_aside(
 
 def _beside_llama_cpp(
     lab: LabProtocol,
-    prompts: Sequence[dict[str, str]],
+    prompts: Sequence[Prompt],
     races: Races,
     chosen: Mapping[str, DecodeSettings],
     tell: Progress,
@@ -175,7 +176,7 @@ def _shortened(chosen: Mapping[str, DecodeSettings]) -> dict[str, DecodeSettings
     return {name: settings.model_copy(update=update) for name, settings in chosen.items()}
 
 
-def _side_prompts(prompts: Sequence[dict[str, str]]) -> list[str]:
+def _side_prompts(prompts: Sequence[Prompt]) -> list[str]:
     """A few of the prompts, evenly spread over them."""
     every = -(-len(prompts) // SIDE_PROMPTS)
     return [record["prompt"] for record in prompts[::every]]

@@ -23,6 +23,7 @@ from explorer.measuring.memory import ExtraMemory
 from explorer.measuring.method_details import method_details
 from explorer.records.events import PlainRecorded, TraceBuilder
 from explorer.records.methods import PLAIN
+from explorer.records.prompts import Prompt
 from explorer.records.settings import DecodeSettings, decode_settings
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def fastest_method(races: Races) -> str | None:
 
 def race_turns(
     lab: LabProtocol,
-    prompts: Sequence[dict[str, str]],
+    prompts: Sequence[Prompt],
     settings: Mapping[str, DecodeSettings],
     cancel: threading.Event | None = None,
 ) -> Iterator[Race | float]:

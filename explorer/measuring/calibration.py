@@ -33,6 +33,7 @@ from explorer.measuring.cost_curve import WIDTHS, measure_cost_curve
 from explorer.measuring.decoded import Decoded, decode_texts
 from explorer.records.errors import ExplorerError
 from explorer.records.progress import Progress, quiet
+from explorer.records.prompts import Prompt
 from explorer.records.schema import TOP_HEADS
 from explorer.records.settings import decode_settings
 
@@ -55,7 +56,7 @@ GUESSED_DECAY = 0.35  # from one rank to the next
 
 def calibrate(
     lab: LabProtocol,
-    prompts: Sequence[dict[str, str]],
+    prompts: Sequence[Prompt],
     method: str = "medusa",
     max_new_tokens: int = 128,
     contexts: Sequence[int] = CONTEXTS,

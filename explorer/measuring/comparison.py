@@ -24,6 +24,7 @@ from explorer.measuring.noise import WIDTHS as NOISE_WIDTHS
 from explorer.measuring.noise import Noise, measure_noise
 from explorer.records.errors import ExplorerError
 from explorer.records.methods import PLAIN
+from explorer.records.prompts import Prompt
 from explorer.records.settings import DecodeSettings
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Turn:
 
 def comparison(
     lab: LabProtocol,
-    prompts: Sequence[dict[str, str]],
+    prompts: Sequence[Prompt],
     methods: Sequence[str],
     max_new_tokens: int,
     tree: str = "auto",
@@ -79,7 +80,7 @@ class _Comparison:
     """The state of one comparison between its turns."""
 
     lab: LabProtocol
-    prompts: Sequence[dict[str, str]]
+    prompts: Sequence[Prompt]
     chosen: dict[str, DecodeSettings]
     cancel: threading.Event | None
     memory: dict[str, ExtraMemory] = field(default_factory=dict)

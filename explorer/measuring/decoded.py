@@ -12,6 +12,7 @@ from explorer.analysis.joint_counts import RankedText, ranked_text
 from explorer.records.errors import ExplorerError
 from explorer.records.events import finished
 from explorer.records.progress import Progress
+from explorer.records.prompts import Prompt
 from explorer.records.schema import Step
 from explorer.records.settings import DecodeSettings
 
@@ -34,7 +35,7 @@ class Decoded:
 
 def decode_texts(
     lab: LabProtocol,
-    prompts: Sequence[dict[str, str]],
+    prompts: Sequence[Prompt],
     settings: DecodeSettings,
     tell: Progress,
     cancel: threading.Event | None = None,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import TypedDict
 
 from explorer.records.errors import ExplorerError
 from explorer.records.paths import ASSETS
@@ -18,7 +19,15 @@ BUILT_IN = ASSETS / "prompts.jsonl"
 MAX_BYTES = 64 * 2**20
 
 
-def read_prompts(path: str, limit: int | None = None) -> list[dict[str, str]]:
+class Prompt(TypedDict):
+    """One prompt of a file: what it is called, what kind it is of, and its text."""
+
+    id: str
+    category: str
+    prompt: str
+
+
+def read_prompts(path: str, limit: int | None = None) -> list[Prompt]:
     """The first `limit` prompts of a JSON-lines file; `-` is stdin.
 
     Each has "id" (its line's number by default), "category" ("all" by default) and "prompt".
@@ -30,9 +39,9 @@ def read_prompts(path: str, limit: int | None = None) -> list[dict[str, str]]:
     return prompts if limit is None else prompts[:limit]
 
 
-def parse_prompts(text: str, name: str) -> list[dict[str, str]]:
+def parse_prompts(text: str, name: str) -> list[Prompt]:
     """The prompts of a JSON-lines text, which messages call `name`; errors as in `read_prompts`."""
-    prompts: list[dict[str, str]] = []
+    prompts: list[Prompt] = []
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             prompts.append(_parse(line, f"Line {number} of {name}", number))
@@ -56,7 +65,7 @@ def _read(path: str) -> str:
         raise ExplorerError(f"{path} cannot be read ({reason}): give a file of prompts.") from error
 
 
-def _parse(line: str, where: str, number: int) -> dict[str, str]:
+def _parse(line: str, where: str, number: int) -> Prompt:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:

@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field, ValidationError
 
 from explorer.records.errors import ExplorerError
 from explorer.records.methods import METHODS, PLAIN
-from explorer.records.prompts import BUILT_IN, parse_prompts, read_prompts
+from explorer.records.prompts import BUILT_IN, Prompt, parse_prompts, read_prompts
 from explorer.records.settings import MAX_TREE_CHARACTERS, decode_settings
 from explorer.ui.limits import Limits
 
@@ -40,7 +40,7 @@ class _Asked(Schema):
 class Request:
     """A comparison that may run. `prompts` are records with "id", "category" and "prompt"."""
 
-    prompts: list[dict[str, str]]
+    prompts: list[Prompt]
     methods: list[str]
     max_new_tokens: int
     tree: str
@@ -48,7 +48,7 @@ class Request:
 
 
 @cache
-def built_in_prompts() -> tuple[dict[str, str], ...]:
+def built_in_prompts() -> tuple[Prompt, ...]:
     """The product's own prompts, several of each category."""
     return tuple(read_prompts(str(BUILT_IN)))
 
@@ -80,7 +80,7 @@ def checked(asked: object, limits: Limits) -> Request:
     return Request(prompts, methods, found.max_new_tokens, found.tree, found.batches)
 
 
-def _prompts(asked: _Asked) -> list[dict[str, str]]:
+def _prompts(asked: _Asked) -> list[Prompt]:
     if asked.file is not None:
         return parse_prompts(asked.file, "the file")
     if asked.own:
@@ -91,14 +91,14 @@ def _prompts(asked: _Asked) -> list[dict[str, str]]:
             {"id": f"own-{number}", "category": "own", "prompt": text}
             for number, text in enumerate(texts, start=1)
         ]
-    known: Mapping[str, dict[str, str]] = {record["id"]: record for record in built_in_prompts()}
+    known: Mapping[str, Prompt] = {record["id"]: record for record in built_in_prompts()}
     chosen = [known[name] for name in asked.builtin if name in known]
     if not chosen:
         raise ExplorerError("There are no prompts: choose a category, or write one of your own.")
     return chosen
 
 
-def _check_amount(prompts: list[dict[str, str]], new_tokens: int, limits: Limits) -> None:
+def _check_amount(prompts: list[Prompt], new_tokens: int, limits: Limits) -> None:
     if len(prompts) > limits.compared_prompts:
         raise ExplorerError(
             f"There are {len(prompts)} prompts and at most {limits.compared_prompts} are allowed "
