@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from explorer.models.base import LanguageModel
 from explorer.training.data import Conversation, right_padded
 from explorer.training.precision import compute_dtype
 
@@ -27,7 +28,7 @@ def epoch_batches(
     return batches
 
 
-def reply_states(model: Any, conversations: Sequence[Conversation]) -> Tensor:
+def reply_states(model: LanguageModel, conversations: Sequence[Conversation]) -> Tensor:
     """Hidden states [R, H] that predict the replies' tokens, conversation after conversation.
 
     Sequences are padded at the right, where causal attention never looks.

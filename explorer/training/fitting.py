@@ -20,6 +20,7 @@ import torch
 from pydantic import BaseModel, Field
 from torch import Tensor
 
+from explorer.models.base import LanguageModel
 from explorer.records.errors import ExplorerError
 from explorer.training.data import Conversation, fingerprint
 from explorer.training.distil import epoch_batches
@@ -50,7 +51,7 @@ class FitOptions(BaseModel):
     save_every: int = Field(default=50, ge=1, description="updates between two checkpoints")
     cache_folder: Path = Path("cache")
 
-    def key(self, model: Any, conversations: Sequence[Conversation]) -> str:
+    def key(self, model: LanguageModel, conversations: Sequence[Conversation]) -> str:
         """Names everything that shapes the result, but for learning rates: they may be lowered."""
         elsewhere = {"data", "out", "cache_folder", "save_every"}
         elsewhere |= set() if self.updates else {"updates"}

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from explorer.models.base import LanguageModel
 from explorer.records.errors import ExplorerError
 from explorer.training.data import Conversation, fingerprint, right_padded
 
@@ -50,7 +51,7 @@ class HiddenCache:
         return self.starts[1:].repeat_interleave(self.starts.diff())
 
 
-def cache_key(model: Any, conversations: Sequence[Conversation]) -> str:
+def cache_key(model: LanguageModel, conversations: Sequence[Conversation]) -> str:
     """Names the cache by everything that the hidden states depend on."""
     config = model.network.config.get_text_config()
     parts = [model.name, model.backend, config.hidden_size, config.num_hidden_layers]
@@ -59,7 +60,7 @@ def cache_key(model: Any, conversations: Sequence[Conversation]) -> str:
 
 
 def hidden_cache(
-    model: Any,
+    model: LanguageModel,
     conversations: Sequence[Conversation],
     folder: str | Path,
     progress: Progress = lambda _: None,
@@ -85,7 +86,7 @@ def hidden_cache(
 
 
 def _fill(
-    model: Any,
+    model: LanguageModel,
     conversations: Sequence[Conversation],
     starts: list[int],
     path: Path,
@@ -141,7 +142,7 @@ def length_batches(conversations: Sequence[Conversation]) -> list[list[int]]:
 
 
 def _reply_states(
-    model: Any, conversations: Sequence[Conversation], batch: list[int], batched: bool
+    model: LanguageModel, conversations: Sequence[Conversation], batch: list[int], batched: bool
 ) -> list[torch.Tensor]:
     """Hidden states bfloat16 [len(response), H] of each conversation in the batch."""
     # The last reply token is a target only: nothing is predicted from its own hidden state.
@@ -158,7 +159,7 @@ def _reply_states(
 
 
 @torch.inference_mode()
-def _padded_states(model: Any, sequences: Sequence[Sequence[int]]) -> list[torch.Tensor]:
+def _padded_states(model: LanguageModel, sequences: Sequence[Sequence[int]]) -> list[torch.Tensor]:
     """One pass over right-padded sequences: under causal attention no token sees the padding."""
     ids = right_padded(sequences)
     with model.library_attention():
@@ -166,7 +167,7 @@ def _padded_states(model: Any, sequences: Sequence[Sequence[int]]) -> list[torch
     return [s[: len(q)] for s, q in zip(hidden, sequences, strict=True)]
 
 
-def _batching_is_faithful(model: Any, conversations: Sequence[Conversation]) -> bool:
+def _batching_is_faithful(model: LanguageModel, conversations: Sequence[Conversation]) -> bool:
     """Whether a padded pass gives what the model's own single pass gives.
 
     Models differ in where the final norm sits and backends may bring their own attention, so this

@@ -18,6 +18,7 @@ from torch import Tensor
 from explorer.heads.checkpoints import load_heads, save_heads
 from explorer.heads.heads import HeadsConfig, MedusaHeads
 from explorer.heads.hydra import ARCHITECTURES, HydraHeads, copy_heads, new_heads
+from explorer.models.base import LanguageModel
 from explorer.records.errors import ExplorerError
 from explorer.training.data import (
     Conversation,
@@ -38,7 +39,7 @@ from explorer.training.targets import Targets, build_targets
 
 
 def train_heads(
-    model: Any, options: TrainOptions, progress: Progress = lambda _: None
+    model: LanguageModel, options: TrainOptions, progress: Progress = lambda _: None
 ) -> TrainResult:
     """Train, measure and save Medusa or Hydra heads for `model`.
 
@@ -128,7 +129,7 @@ def _usable(conversations: list[Conversation], options: TrainOptions) -> list[Co
 
 
 def _starting_heads(
-    model: Any, options: TrainOptions, conversations: list[Conversation]
+    model: LanguageModel, options: TrainOptions, conversations: list[Conversation]
 ) -> tuple[MedusaHeads, float, dict[str, Any]]:
     """Heads in float32 on the model's device, the vocabulary's coverage, and their past."""
     past: dict[str, Any] = {}
@@ -152,7 +153,9 @@ def _starting_heads(
     return heads, coverage, past
 
 
-def _new_heads(model: Any, options: TrainOptions, conversations: list[Conversation]) -> MedusaHeads:
+def _new_heads(
+    model: LanguageModel, options: TrainOptions, conversations: list[Conversation]
+) -> MedusaHeads:
     weight = model.lm_head_weight()
     config = HeadsConfig(
         architecture=options.architecture,
@@ -182,7 +185,10 @@ def _vocabulary(
 
 
 def _change_vocabulary(
-    heads: MedusaHeads, model: Any, options: TrainOptions, conversations: list[Conversation]
+    heads: MedusaHeads,
+    model: LanguageModel,
+    options: TrainOptions,
+    conversations: list[Conversation],
 ) -> None:
     if heads.config.kind != "draft_vocab" or heads.config.projection_from:
         raise ExplorerError(
@@ -193,7 +199,7 @@ def _change_vocabulary(
     heads.change_vocabulary(token_map, model.lm_head_weight())
 
 
-def _lender(model: Any, options: TrainOptions) -> MedusaHeads:
+def _lender(model: LanguageModel, options: TrainOptions) -> MedusaHeads:
     """The heads that lend their projection; a checkpoint names them by their folder alone."""
     folder = options.projection_from.resolve()
     if folder.parent != options.out.resolve().parent:

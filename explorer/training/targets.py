@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from explorer.heads.heads import MedusaHeads
+from explorer.models.base import LanguageModel
 from explorer.training.evaluate import targets_of
 from explorer.training.hidden_cache import HiddenCache
 from explorer.training.precision import compute_dtype
@@ -52,7 +52,9 @@ class Targets:
         return ids.transpose(0, 1), weights.transpose(0, 1)
 
 
-def build_targets(model: Any, heads: MedusaHeads, cache: HiddenCache, soft_share: float) -> Targets:
+def build_targets(
+    model: LanguageModel, heads: MedusaHeads, cache: HiddenCache, soft_share: float
+) -> Targets:
     """Targets for every cache row; the soft ones cost one LM-head pass over the cache."""
     config = heads.config
     index = torch.full((config.vocab_size,), -1, dtype=torch.long)
@@ -66,7 +68,7 @@ def build_targets(model: Any, heads: MedusaHeads, cache: HiddenCache, soft_share
 
 @torch.inference_mode()
 def _soft_targets(
-    model: Any, token_map: Tensor, cache: HiddenCache, chunk: int = 1024
+    model: LanguageModel, token_map: Tensor, cache: HiddenCache, chunk: int = 1024
 ) -> tuple[Tensor, Tensor]:
     """The base model's SOFT_TOKENS likeliest draft tokens at each row, renormalised among them."""
     weight = model.lm_head_weight()
