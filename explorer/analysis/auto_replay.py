@@ -1,9 +1,8 @@
-"""What `auto` trees would make of recorded text: tokens per step and speedup, without decoding.
+"""Replays `auto` trees on recorded text: tokens per step and speedup, without decoding.
 
 A fixed tree needs to know which guesses were right; a tree that chooses its nodes in every step
-also needs how likely the heads found them. So this takes texts that were decoded for it, of heads
-whose guesses do not depend on the path: what others would have guessed behind a wrong token is not
-on record.
+also needs the heads' probabilities. So this takes texts decoded for this purpose, with heads whose
+guesses do not depend on the path: the guesses of other heads after a wrong token are not recorded.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ from explorer.decoding.tree import RankPath
 class AutoReplay:
     """Means over all steps.
 
-    `promised`: accepted drafts, as the heads see the chances of the nodes; tokens_per_step − 1 came
-    true. `speedup` is over plain decoding, at the measured costs.
+    `promised`: accepted drafts by the heads' own probabilities; tokens_per_step − 1 were really
+    accepted. `speedup` is over plain decoding, at the measured costs.
     """
 
     tokens_per_step: float
@@ -38,7 +37,7 @@ class AutoReplay:
 def replay_auto(
     calibration: Calibration, costs: Costs, texts: Sequence[RankedText]
 ) -> AutoReplay | None:
-    """The steps of `auto` on the texts; None where their heads' probabilities are not on record."""
+    """The steps of `auto` on the texts; None if their heads' probabilities are not recorded."""
     texts = [text for text in texts if len(text.rows)]
     if not texts or any(text.probs is None for text in texts):
         return None

@@ -1,4 +1,4 @@
-"""What is known about this machine and these heads: cost curve, accuracies, and the best tree.
+"""The calibration of a machine and heads: cost curve, accuracies, and the best tree.
 
 A calibration belongs to one model, one set of heads, one backend and one machine, and is used by
 `auto` trees. measuring/calibration.py measures one, analysis/tree_choice.py chooses its tree, and
@@ -20,13 +20,13 @@ from explorer.analysis.tree_names import MAX_NODES, make_tree
 from explorer.decoding.dynamic import TRUST, DynamicTree
 from explorer.decoding.tree import Tree
 
-# Where the accuracies come from: texts decoded for it, a table that ships with the heads, or, for
-# heads that nobody has measured, a guess.
+# The source of the accuracies: texts decoded for it, a table that ships with the heads, or, for
+# heads without measurements, a guess.
 Basis = Literal["prompts", "rank table", "guess"]
 
 
 class Key(Schema):
-    """What a calibration is valid for."""
+    """The model, heads, backend and machine of a calibration."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -37,14 +37,14 @@ class Key(Schema):
 
     @property
     def file_name(self) -> str:
-        """A file name that differs wherever the key does."""
+        """A file name that is different for every key."""
         digest = hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:12]
         slug = re.sub(r"[^A-Za-z0-9.]+", "-", f"{self.backend}-{self.device}")[:80].strip("-")
         return f"{slug}-{digest}.json"
 
 
 class ContextTree(Schema):
-    """The best tree at one context length; without nodes where no tree pays there."""
+    """The best tree at one context length; without nodes if no tree pays there."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -60,9 +60,8 @@ class Calibration(Schema):
     `head_accuracy[k][r]`: how often rank r of head k+1 is right. `cost_curve`: C(n) at each
     context length. `tree`: rank paths of the best tree. `expected_tokens_per_step` replays the
     texts with that tree; `joint_tokens_per_step` is 1 + Σ joint path counts and
-    `product_tokens_per_step` the paper's product of accuracies, shown beside it. `auto_…`: what
-    `auto` is expected to reach instead, where texts were decoded that tell
-    (analysis/auto_replay.py).
+    `product_tokens_per_step` the paper's product of accuracies, for comparison. `auto_…`: the
+    expectation for `auto`, if texts were decoded for it (analysis/auto_replay.py).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -71,7 +70,7 @@ class Calibration(Schema):
     created: str
     key: Key
     basis: Basis
-    positions: int = Field(ge=0, description="text positions that the accuracies rest on")
+    positions: int = Field(ge=0, description="text positions behind the accuracies")
     cost_curve: list[CostCurve] = Field(min_length=1)
     heads_ms: float = Field(ge=0, description="one forward pass of all heads")
     by_depth: bool = Field(False, description="heads draft one after the other, as deep as needed")
@@ -88,7 +87,7 @@ class Calibration(Schema):
     auto_promised: float | None = None
     auto_speedup: float | None = None
     trust: float = Field(
-        TRUST, gt=0, le=1, description="share of the nodes' promised chances that came true"
+        TRUST, gt=0, le=1, description="measured / predicted acceptance of the nodes"
     )
 
     @property
@@ -103,7 +102,7 @@ class Calibration(Schema):
 
     @property
     def auto_trees(self) -> dict[int, DynamicTree]:
-        """At each measured context length, the tree whose nodes have to pay in every step."""
+        """The `auto` tree at each measured context length."""
         curves = {curve.context_length: curve for curve in self.cost_curve}
         head_ms = self.heads_ms / len(self.head_accuracy) if self.by_depth else 0.0
         trees = {}
@@ -120,7 +119,7 @@ class Calibration(Schema):
 
     @property
     def sentence(self) -> str:
-        """The outcome in words, with its numbers; all of them are expectations."""
+        """The result in words, with its numbers; all of them are expectations."""
         nodes = len(self.tree)
         facts = (
             f"{nodes} node{'s' if nodes > 1 else ''}, {self.expected_tokens_per_step:.2f} tokens "

@@ -1,4 +1,4 @@
-"""C(n): what a verify pass over n rows costs, in one-row passes.
+"""C(n): the cost of a verify pass over n rows, in one-row passes.
 
 measuring/cost_curve.py measures it.
 """
@@ -44,10 +44,10 @@ class CostCurve(Schema):
         return self
 
     def at(self, n: int) -> float:
-        """C(n), interpolated between measured widths; beyond the last, its slope goes on.
+        """C(n), interpolated between measured widths, and extrapolated with the last slope.
 
         One row costs 1 by definition. A wider pass never counts as cheaper than a narrower one:
-        where the medians say so, that is noise.
+        such medians are noise.
         """
         rows = np.array([1, *(n for n in self.rows if n > 1)], dtype=float)
         wide = [c for m, c in zip(self.rows, self.ratios, strict=True) if m > 1]

@@ -1,7 +1,7 @@
 """The floor of a step: the bytes that it must read, at the speed that this machine reads memory.
 
-A one-row pass multiplies every weight once, so on most machines it cannot be faster than its
-weights arrive. The floor assumes that every byte comes from memory in every step. Where the
+A one-row pass reads every weight once, so on most machines it cannot be faster than that
+reading. The floor assumes that every byte comes from memory in every step. Where the
 processor's last-level cache holds a part of the weights from one step to the next, a step can get
 below it; the smaller the model, the larger that part.
 """
@@ -18,14 +18,14 @@ from explorer.analysis.formulas import read_milliseconds
 from explorer.records.floor import StepFloor
 
 ASSUMES = (
-    "The floor assumes that every byte comes from memory in every step; what stays in the "
-    "processor's last-level cache from one step to the next comes faster."
+    "The floor assumes that every byte comes from memory in every step; bytes that stay in the "
+    "processor's last-level cache from one step to the next arrive faster."
 )
 
 
 @dataclass(frozen=True)
 class StepReads:
-    """What a step has to read, in bytes: weights of the base model, those of the heads, and keys
+    """The bytes that a step has to read: weights of the base model and of the heads, and keys
     and values of each token in the KV cache."""
 
     weights: int
@@ -33,17 +33,17 @@ class StepReads:
     cache_per_token: int
 
     def bytes_at(self, context_length: int) -> int:
-        """All of it behind so many tokens."""
+        """The sum at a context of this many tokens."""
         return self.weights + self.heads + self.cache_per_token * context_length
 
     def floor_at(self, context_length: int, bandwidth: float) -> StepFloor:
-        """The step's floor where memory is read with `bandwidth` GB/s."""
+        """The step's floor if memory is read with `bandwidth` GB/s."""
         read = self.bytes_at(context_length)
         return StepFloor(bytes=read, milliseconds=read_milliseconds(read, bandwidth))
 
 
 class MethodFloor(Schema):
-    """The floor of a method's steps, beside how long they took on average."""
+    """The floor of a method's steps, and the mean time that they took."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -54,7 +54,7 @@ class MethodFloor(Schema):
 
 
 class Floor(Schema):
-    """Plain decoding's floor behind `context_length` tokens, and those of other methods.
+    """Plain decoding's floor at `context_length` tokens, and those of other methods.
 
     `read_bandwidth_gb_s` was measured (measuring/bandwidth.py). `plain_step_ms` is the mean over
     all plain steps of the run, whose mean context is `context_length`.
@@ -79,7 +79,7 @@ def floor_report(
     context_length: int,
     step_ms: Mapping[str, float | None],
 ) -> Floor:
-    """Floors behind `context_length` tokens of plain and of the methods in `reads`, in GB/s.
+    """Floors at `context_length` tokens of plain and of the methods in `reads`; GB/s.
 
     `step_ms` are the measured steps by method, plain's under "plain".
     """
@@ -105,7 +105,7 @@ def _sentence(plain: MethodFloor, bandwidth: float, context_length: int) -> str:
     if plain.step_over_floor is not None:
         took = f" It took {plain.step_ms:.1f} ms, {plain.step_over_floor:.2f} times that."
     return (
-        f"Behind {context_length} tokens a plain step has to read {plain.bytes / 1e6:.1f} MB, and "
+        f"At {context_length} tokens of context a plain step reads {plain.bytes / 1e6:.1f} MB, and "
         f"memory was read with {bandwidth:.1f} GB/s here: its floor is {plain.floor_ms:.2f} ms."
         f"{took} {ASSUMES}"
     )

@@ -6,7 +6,7 @@ the root counted. Times may be in any unit, as long as it is the same one.
 
 Sources: Leviathan, Kalman, Matias 2023, "Fast Inference from Transformers via Speculative
 Decoding" (E: equation 1, S: theorem 3.8); Cai et al. 2024, "Medusa", arXiv 2401.10774, section
-2.3.3 (trees). The forms with C(n) are the same accounting with the measured cost in the place of
+2.3.3 (trees). The forms with C(n) are the same accounting with the measured cost instead of
 "verifying K+1 rows costs one".
 """
 
@@ -70,7 +70,7 @@ def pays(
 ) -> bool:
     """Whether τ · T₁ > T_draft + T_verify(n) + T_rest.
 
-    τ counts the root: m accepted drafts are m + 1 tokens; leaving out the one is a common slip.
+    τ counts the root: m accepted drafts are m + 1 tokens; texts often forget that one.
     """
     return tokens_per_step > break_even_tokens_per_step(one_row, draft, verify, rest)
 
@@ -78,8 +78,8 @@ def pays(
 def path_probability(path: Sequence[int], accuracy: Sequence[Sequence[float]]) -> float:
     """Π a along a rank path: `accuracy[d][r]` is how often rank r of head d+1 is right.
 
-    The product takes the heads as independent (Medusa, section 2.3.3); in truth their successes
-    are correlated and the product underestimates deep paths. Ranks or depths that `accuracy` does
+    The product assumes that the heads are independent (Medusa, section 2.3.3); their successes
+    are correlated, so the product underestimates deep paths. Ranks or depths that `accuracy` does
     not cover count as never right.
     """
     product = 1.0
@@ -142,7 +142,7 @@ def read_milliseconds(size: int, bandwidth: float) -> float:
 def acceptance_rate(accepted: int, first_rejections: int) -> float | None:
     """Accepted / (accepted + first rejections) among steps that reached a depth; None if none did.
 
-    Never accepted / drafted: that would blame a depth for nodes that no step ever got to judge.
+    Never accepted / drafted: that would count nodes that no step judged.
     """
     reached = accepted + first_rejections
     return accepted / reached if reached else None

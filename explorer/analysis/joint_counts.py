@@ -1,9 +1,9 @@
-"""What the heads got right together, counted on recorded text.
+"""Joint counts: how often several heads were right together, on recorded text.
 
 At a position t the base model's own token t+1 is the root; head k is right at rank r if its r-th
-prediction is the token t+1+k that really followed. A position is thus summed up by one row of
-ranks, and the rank path (r₁, …, r_d) is right there iff the row starts with it. Counting rows
-keeps what a product of accuracies loses: where head 1 is right, head 2 is right more often.
+prediction is the token t+1+k that followed. So one row of ranks describes a position, and the rank
+path (r₁, …, r_d) is right there iff the row starts with it. Counting rows keeps the correlation
+that a product of accuracies loses: where head 1 is right, head 2 is right more often.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from explorer.decoding.tree import RankPath
 from explorer.records.schema import Position, Trace
 
 Found = TypeVar("Found")
-MISS = -1  # the true token is not among the predictions that were kept
+MISS = -1  # the true token is not among the recorded predictions
 
 
 @dataclass(frozen=True)
 class JointCounts:
-    """How often each rank path was right, over all positions looked at.
+    """How often each rank path was right, over all positions.
 
     `counts` holds only paths that were right at least once; `accuracy[k][r]` is how often rank r
-    of head k+1 was right, whatever the other heads did.
+    of head k+1 was right, regardless of the other heads.
     """
 
     positions: int
@@ -39,7 +39,7 @@ class JointCounts:
         return self.counts.get(tuple(path), 0) / self.positions if self.positions else 0.0
 
     def tokens_per_step(self, paths: Iterable[RankPath]) -> float:
-        """τ = 1 + Σ success over a tree's nodes, were steps to start at every position alike."""
+        """τ = 1 + Σ success over a tree's nodes, if steps started at all positions equally."""
         return 1.0 + sum(map(self.success, paths))
 
 
@@ -47,7 +47,7 @@ class JointCounts:
 class RankedText:
     """The rank rows of one text, [positions, heads], and how many tokens stand before the first.
 
-    Where it was recorded, `probs` is how likely the heads found their guesses, best first:
+    If recorded, `probs` are the heads' probabilities of their guesses, best first:
     [positions][heads][top].
     """
 
@@ -59,9 +59,9 @@ class RankedText:
 def rows_near(
     texts: Iterable[RankedText], context: int, contexts: Sequence[int]
 ) -> list[np.ndarray]:
-    """The part of every text that has `context` for the nearest, in proportion, of `contexts`.
+    """The rows of each text whose context length is closest to `context` on a log scale.
 
-    How often heads are right depends on how much they have read.
+    The accuracy of heads depends on the context length.
     """
     ordered = sorted({*contexts, context})
     at = ordered.index(context)
@@ -77,9 +77,8 @@ def rows_near(
 def rank_rows(trace: Trace) -> np.ndarray:
     """The rank of the true token at every recorded position: [positions, heads], MISS if beyond.
 
-    Rows are consecutive positions, the last prompt token first. Positions whose targets lie past
-    the end of the text are left out, as nobody knows what would have followed, and so is what
-    comes after a gap in the record.
+    Rows are consecutive positions, the last prompt token first. Positions with targets beyond the
+    end of the text are not included, nor is anything after a gap in the record.
     """
     last = trace.steps[-1].bonus if trace.steps else None
     tokens = [*trace.header.prompt_ids, *trace.new_token_ids]
@@ -97,7 +96,7 @@ def rank_rows(trace: Trace) -> np.ndarray:
 
 
 def ranked_text(trace: Trace) -> RankedText:
-    """The rank rows of a trace, and how likely the heads found their guesses."""
+    """The rank rows of a trace, and the heads' probabilities of their guesses."""
     rows = rank_rows(trace)
     positions = ordered_positions(trace)[: len(rows)]
     probs = [[head.probs for head in position.heads] for position in positions]
@@ -105,21 +104,21 @@ def ranked_text(trace: Trace) -> RankedText:
 
 
 def _ended(trace: Trace) -> bool:
-    """Whether the text ends in an end-of-sequence token: what the model says after it is void."""
+    """Whether the text ends in an end-of-sequence token: predictions after it do not count."""
     text = trace.new_token_ids
     return bool(text) and text[-1] in trace.header.eos_ids
 
 
 def ordered_positions(trace: Trace) -> list[Position]:
-    """All recorded positions in the order of the text; a step may tell them late."""
-    told = [position for step in trace.steps for position in step.positions]
+    """All recorded positions in the order of the text; steps may record them late."""
+    found = [position for step in trace.steps for position in step.positions]
     if trace.header.prompt_position is not None:
-        told.append(trace.header.prompt_position)
-    return sorted(told, key=lambda position: position.index)
+        found.append(trace.header.prompt_position)
+    return sorted(found, key=lambda position: position.index)
 
 
 def _rank_row(position: Position, tokens: Sequence[int], num_heads: int) -> list[int] | None:
-    """Ranks of the true tokens, or None where one of them is not known."""
+    """Ranks of the true tokens, or None if one of them is not known."""
     if len(position.heads) < num_heads:  # heads that see their path, near the end of the text
         return None
     row = []
@@ -152,15 +151,15 @@ def count_paths(texts: Iterable[np.ndarray], width: int) -> JointCounts:
 
 
 def _hits(row: Sequence[int]) -> int:
-    """How many heads in a row, from the first, hold the true token."""
+    """The number of heads, from the first, that hold the true token without a miss."""
     return next((depth for depth, rank in enumerate(row) if rank < 0), len(row))
 
 
 def replayed_tokens_per_step(texts: Iterable[np.ndarray], paths: Iterable[RankPath]) -> float:
-    """τ that greedy decoding with the tree `paths` would reach on these very texts.
+    """τ that greedy decoding with the tree `paths` would reach on these texts.
 
-    Steps start where the last one failed, on harder tokens than the average, which joint counts
-    over all positions do not see. 1.0 if there is nothing to replay.
+    Steps start where the last one failed, on harder tokens than the average; joint counts over
+    all positions do not show that. 1.0 if there is nothing to replay.
     """
     paths = list(paths)
     return GrowingReplay(texts, paths).tokens_per_step(len(paths))
@@ -169,9 +168,8 @@ def replayed_tokens_per_step(texts: Iterable[np.ndarray], paths: Iterable[RankPa
 class GrowingReplay:
     """`replayed_tokens_per_step` of every tree that grows node by node in a given order.
 
-    Which node of the order each position's true path needs is looked up once, so that a tree of any
-    size is replayed in milliseconds. Parents come before their children in `order`, where only its
-    beginning is asked for.
+    It looks up once which node each position's true path needs, so that a tree of any size is
+    replayed in milliseconds. Parents come before their children in `order`.
     """
 
     def __init__(self, texts: Iterable[np.ndarray], order: Sequence[RankPath]) -> None:
@@ -192,7 +190,7 @@ class GrowingReplay:
 
 
 def _nodes_needed(text: np.ndarray, place: Mapping[RankPath, int]) -> np.ndarray:
-    """The index of the node that holds the true token at each depth, [positions, heads].
+    """The index of the node with the true token at each depth, [positions, heads].
 
     Where no node does, here or above, it is the number of nodes.
     """
@@ -216,7 +214,7 @@ def steps_through(text: np.ndarray, tree_at: Callable[[int], set[RankPath]]) -> 
     """Tokens of every step on a text of rank rows, with the tree `tree_at(row)` in the step there.
 
     Exact where the text is a greedy one: a step from position t accepts the longest beginning of
-    row t that is in the tree, and the next step starts behind it.
+    row t that is in the tree, and the next step starts after it.
     """
     rows = list(map(tuple, text.tolist()))
     steps: list[int] = []
@@ -245,10 +243,10 @@ def searches(
     paths_of: Callable[[Found], Iterable[RankPath]],
     repeats: int,
 ) -> list[Found]:
-    """What `search` finds in the counts at all positions, and then `repeats` times at some.
+    """The result of `search` on the counts at all positions, then `repeats` times at some.
 
-    A tree's steps do not start at all positions alike, but behind what the last one accepted. So
-    the search is repeated on the positions that the tree found last would visit.
+    A tree's steps do not start at all positions, but after the tokens of the step before. So the
+    search is repeated on the positions that the last result would visit.
     """
     found = [search(count_paths(texts, width))]
     for _ in range(repeats):

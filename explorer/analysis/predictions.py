@@ -1,4 +1,4 @@
-"""What the published formulas say of a run, from that very run's inputs, beside what it did.
+"""The published formulas with a run's own measured inputs, and the run's measured speedup.
 
 The inputs are measured: acceptance by depth, the rows of each pass, the time of drafting, plain
 decoding's time per token, and the cost curve C(n). The formulas are those of analysis/formulas.py.
@@ -32,10 +32,10 @@ Shape = tuple[RankPath, ...]
 
 @dataclass(frozen=True)
 class StepFacts:
-    """What the formulas need of one step that had a verify pass; times in milliseconds.
+    """The inputs of the formulas from one step with a verify pass; times in milliseconds.
 
-    `depth` of its tree is K where that is a chain; `rows` counts all rows of the pass, those of a
-    lookahead branch too.
+    `depth` of its tree is K if that is a chain; `rows` counts all rows of the pass, including
+    those of a lookahead branch.
     """
 
     depth: int
@@ -67,7 +67,7 @@ class Prediction(Schema):
     """Formulas beside the measured speedup; errors are predicted / measured − 1.
 
     alpha              accepted / (accepted + first rejections), all depths together
-    tokens_per_step    E(α, K) where the drafts are chains, else τ = 1 + Σ P(L ≥ m) from the
+    tokens_per_step    E(α, K) if the drafts are chains, else τ = 1 + Σ P(L ≥ m) from the
                        acceptance of each depth
     draft, rest        T_draft/T₁ and T_rest/T₁: time of a step's drafting, and of accepting and
                        committing, over plain decoding's time per token
@@ -107,7 +107,7 @@ def predict(
     curve: CostCurve,
     product: float | None = None,
 ) -> Prediction | None:
-    """The formulas on the pooled steps of a method; None where nothing was measured.
+    """The formulas on the pooled steps of a method; None if nothing was measured.
 
     plain_ms: plain decoding's time per token in the same races; `product`: see
     `product_tokens_per_step`.
@@ -157,7 +157,7 @@ def product_tokens_per_step(
 
     The accuracies are those of the run itself, at every recorded position: `ranks` as from
     joint_counts.rank_rows, [positions, heads] a text. `shapes` says how often each tree was used.
-    None where no head told its guesses.
+    None if no head's guesses were recorded.
     """
     counted = count_paths([rows for rows in ranks if rows.shape[1]], TOP_HEADS)
     steps = sum(shapes.values())
@@ -181,7 +181,7 @@ def pooled(runs: Sequence[Sequence[DepthAcceptance]]) -> list[DepthAcceptance]:
 def reached(acceptance: Sequence[DepthAcceptance], steps: int) -> list[float]:
     """P(L ≥ m) for m = 1, 2, …: the share of all steps that accepted a node at depth m.
 
-    Not the product of the acceptance rates: it would take every step for as deep as the deepest.
+    Not the product of the acceptance rates: that would treat every step as deep as the deepest.
     """
     return [depth.accepted / steps for depth in acceptance]
 

@@ -1,9 +1,9 @@
-"""What a node costs on this machine: the prices of the `auto` tree's nodes (decoding/dynamic.py).
+"""The cost of a node on this machine: prices for the `auto` tree (decoding/dynamic.py).
 
 Decoding that writes S tokens in the time of a one-row pass would write S·(C(n+1) − C(n)) in the
-time that one more row adds to a pass over n rows. So a node is worth verifying if the chance that
-it is accepted is higher: break-even (Leviathan et al. 2023, arXiv 2211.17192, section 3.3), asked
-of each node in each step.
+time that one more row adds to a pass over n rows. So a node is worth verifying if its probability
+of being accepted is higher: break-even (Leviathan et al. 2023, arXiv 2211.17192, section 3.3) for
+each node in each step.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ MAX_NODES = 64
 def node_prices(curve: CostCurve, speedup: float, head_ms: float = 0.0) -> Prices:
     """Prices by the cost curve at one context length.
 
-    `speedup` is S, what the best fixed tree is expected to reach; where that loses, plain
-    decoding's 1 takes its place. `head_ms`: one head more, where heads draft one after the other.
+    `speedup` is S, the expected speedup of the best fixed tree, or 1 if that is slower than
+    plain decoding. `head_ms`: one head more, where heads draft one after the other.
     """
     worth = max(speedup, 1.0)
     nodes = min(MAX_NODES, max(1, curve.rows[-1] - 1))

@@ -1,4 +1,4 @@
-"""The races of a benchmark: what is kept of each, and the sums and means that lead on from them."""
+"""The races of a benchmark: the record of each, and sums and means over them."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ LONGEST = 24  # characters shown of a token
 
 
 class Difference(Schema):
-    """Where a method's tokens first differ from plain's; a text that has ended has no token there.
+    """The first difference of a method's tokens from plain's; an ended text has no token there.
 
-    `position` counts the new tokens from 0. `verdict` and `explanation` are the audit's, where it
-    looked at this difference (measuring/audit.py).
+    `position` counts the new tokens from 0. `verdict` and `explanation` are the audit's, if it
+    examined this difference (measuring/audit.py).
     """
 
     model_config = ConfigDict(frozen=True)
@@ -72,7 +72,7 @@ class PromptFigures(Schema):
 
 
 class MethodFigures(Schema):
-    """All runs of one method together. Seconds are its own steps', without prefill and recording.
+    """All runs of one method. Seconds are its own steps', without prefill and recording.
 
     `speedup` is the geometric mean over prompts, None for plain. `shares` says where a step's
     time goes.
@@ -103,7 +103,7 @@ class CategoryFigures(Schema):
 
 @dataclass(frozen=True)
 class Race:
-    """What is kept of one finished race; `laps` are the speculative steps' times by part.
+    """The record of one finished race; `laps` are the speculative steps' times by part.
 
     `facts` and `shapes` (how often each tree was used) are of the steps that had a verify pass.
     `ranks`: see joint_counts.rank_rows. `texts` are the token ids of the prompt, of plain's reply
@@ -214,7 +214,7 @@ def categories(races: Sequence[PromptFigures]) -> dict[str, CategoryFigures]:
 
 
 def geometric_mean(values: Iterable[float | None]) -> float | None:
-    """exp of the mean logarithm of the positive values; None where there are none."""
+    """exp of the mean logarithm of the positive values; None if there are none."""
     logs = [math.log(value) for value in values if value]
     return math.exp(sum(logs) / len(logs)) if logs else None
 

@@ -1,7 +1,7 @@
-"""Rank rows of many texts in one small file, shipped beside the heads.
+"""Rank rows of many texts in one small file, shipped with the heads.
 
-The file lets a machine find its best tree at once: accuracies belong to the heads and are the same
-everywhere, only costs have to be measured at the place. A position is one short string with a
+With the file a machine finds its best tree at once: accuracies belong to the heads and are the same
+everywhere, only costs have to be measured on the machine. A position is one short string with a
 character per head: `a` for rank 0, `b` for rank 1, …, `.` where the true token was not among the
 predictions that were kept.
 """
@@ -34,9 +34,9 @@ LETTERS = "abcdefghijklmnop"
 class RankTable(Schema):
     """Rank rows of texts that the heads were not trained on.
 
-    `texts` holds a text a string, `num_heads` characters a position; `before`, where known, says
-    how many tokens stand before each; `heads` is the hash of the heads they belong to, `source`
-    says in words which texts these are.
+    `texts` holds one string for each text, `num_heads` characters for each position; `before`, if
+    known, gives the number of tokens before each; `heads` is the hash of the heads they belong
+    to, `source` describes the texts.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -112,8 +112,8 @@ def load_rank_table(folder: str | Path) -> RankTable | None:
 def rank_table_of(heads: MedusaHeads, texts: Iterable[RankedText], source: str) -> RankTable:
     """The table of these heads from the rank rows of texts.
 
-    They must be texts that the heads were not trained on; `source` says which. Made once, when
-    heads are trained, and saved beside them.
+    They must be texts that the heads were not trained on; `source` describes them. Made once,
+    when heads are trained, and saved beside them.
     """
     return RankTable.of(
         texts,

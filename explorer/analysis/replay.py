@@ -1,15 +1,15 @@
-"""What another tree would have done on recorded text: tokens per step, without decoding again.
+"""Replays other trees on recorded text: tokens per step, without decoding again.
 
 A trace holds what every head predicted at every position, and the text says what was right. So the
 steps of any tree can be counted: a step accepts the longest path of right guesses that its tree
-has, and the next begins behind it. That is exact for greedy runs, and for sampled ones whose text
-does not depend on the tree; at the very end, where it is not known what would have followed, a few
-positions are left out. A trace of typical acceptance cannot be replayed: another tree would have
+has, and the next begins after it. That is exact for greedy runs, and for sampled ones whose text
+does not depend on the tree; a few positions at the end, whose continuation is unknown, are not
+used. A trace of typical acceptance cannot be replayed: another tree would have
 written another text.
 
-Besides trees as they are written elsewhere there is `best:N`, the fixed tree of N nodes that is
-best for such text. It is chosen for each trace on the other traces, never on the one that it is
-counted on, so it stands beside `dynamic:N` as a tree that was chosen beforehand.
+Besides the usual trees there is `best:N`, the best fixed tree of N nodes for such text. It is
+chosen for each trace on the other traces, never on the one that it is counted on, so it is a fair
+comparison for `dynamic:N`.
 """
 
 from __future__ import annotations
@@ -56,20 +56,20 @@ class TreeReplay(Schema):
 class ReplayReport(Schema):
     """What was replayed, and every tree on it.
 
-    `recorded` is what the runs themselves did, end included; it is not a replay.
+    `recorded` is the result of the runs themselves, to their end; it is not a replay.
     """
 
     model_config = ConfigDict(frozen=True)
 
     traces: int
-    positions: int = Field(description="at which it is known what every head should have said")
+    positions: int = Field(description="at which the right token of every head is known")
     recorded: dict[str, float]
     trees: list[TreeReplay]
 
 
 @dataclass(frozen=True)
 class _Recorded:
-    """What a trace, which has a name, tells of its heads."""
+    """The heads' predictions in a named trace."""
 
     name: str
     ranked: RankedText
@@ -81,7 +81,7 @@ class _Recorded:
 
 
 def replay(traces: Mapping[str, Trace], trees: Sequence[str]) -> ReplayReport:
-    """Count the steps that each of `trees` takes on the traces, which go by their names.
+    """Count the steps that each of `trees` takes on the traces, given by name.
 
     Raises ExplorerError for traces that cannot be replayed and for trees that do not fit them.
     """
@@ -149,7 +149,7 @@ def _trees(
         return nodes, lambda text: lambda at: chosen[text.name]
     if name in MEASURED_TREES:
         raise ExplorerError(
-            f"A trace does not tell what rows cost, so '{name}' cannot be replayed: write best:8 "
+            f"A trace does not hold the cost of rows, so '{name}' cannot be replayed: write best:8 "
             "for the best fixed tree, or dynamic:8."
         )
     tree = parse_tree(name)
@@ -159,8 +159,8 @@ def _trees(
         return len(paths), lambda text: lambda at: paths
     if sees_path:
         raise ExplorerError(
-            "Heads that see their path guess anew below every node, and a trace records that for "
-            "the text alone: time dynamic trees of Hydra heads with `bench`."
+            "Heads that see their path guess again below every node, and a trace records that for "
+            "the text only: time dynamic trees of Hydra heads with `bench`."
         )
     return (
         tree.nodes,
@@ -172,12 +172,14 @@ def _number_of_nodes(name: str) -> int:
     argument = name.removeprefix(BEST)
     known = len(argument) <= 9 and argument.isascii() and argument.isdecimal()
     if not known or not 1 <= int(argument) <= MAX_NODES:
-        raise ExplorerError(f"'{name:.40}' is no tree: write best:8, with 1 to {MAX_NODES} nodes.")
+        raise ExplorerError(
+            f"'{name:.40}' is not a tree: write best:8, with 1 to {MAX_NODES} nodes."
+        )
     return int(argument)
 
 
 def _best(texts: list[np.ndarray], nodes: int) -> list[RankPath]:
-    """The best fixed tree of so many nodes by the rank rows of texts, of several searches."""
+    """The best fixed tree of `nodes` nodes by the rank rows of texts, of several searches."""
 
     def search(counts: JointCounts) -> list[RankPath]:
         order = greedy_order(counts.success, nodes, texts[0].shape[1], TOP_HEADS)

@@ -1,4 +1,4 @@
-"""What a run and a race come to, as plain JSON: the command line and the web API answer with it."""
+"""The results of a run and a race as plain JSON, for the command line and the web API."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from explorer.records.text import join_pieces
 
 
 def run_result(trace: Trace) -> dict[str, Any]:
-    """The figures of a run. `seconds` is the lane's own clock, prefill and recording apart."""
+    """The figures of a run. `seconds` is the lane's own clock, without prefill and recording."""
     header, token_ids = trace.header, trace.new_token_ids
     figures = lane_figures(Samples.of_steps(trace.steps))
     shown = [token for token in token_ids if token not in header.eos_ids]

@@ -1,4 +1,4 @@
-"""How the time of a step divides into its parts."""
+"""The parts of a step's time."""
 
 from __future__ import annotations
 

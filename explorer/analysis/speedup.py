@@ -1,7 +1,7 @@
-"""How fast a run was: pure functions over trace records.
+"""The speed of a run: pure functions of trace records.
 
-The clock of a lane is the sum of its own step timings. Recording and prefill are no part of it
-(prefill is reported apart), so a lane is not charged for being watched, nor for the other lane.
+The clock of a lane is the sum of its own step timings. It does not count recording and prefill
+(prefill is reported separately), nor the other lane.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MOST_BLOCKS = 16
 
 @dataclass(frozen=True)
 class Samples:
-    """What one lane did, a step an element: tokens emitted, and milliseconds. Both [steps]."""
+    """The steps of one lane: tokens emitted, and milliseconds. Both [steps]."""
 
     tokens: np.ndarray
     milliseconds: np.ndarray
@@ -44,7 +44,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class LaneFigures:
-    """What one lane did; the last two are None before it has taken a step."""
+    """The figures of one lane; the last two are None before its first step."""
 
     tokens: int
     steps: int
@@ -55,7 +55,7 @@ class LaneFigures:
 
 @dataclass(frozen=True)
 class RaceFigures:
-    """Medusa against plain, as measured so far. Figures that nothing was measured for are None.
+    """A method against plain, as measured so far. Figures without measurements are None.
 
     `spread` is the half-width of a 95 % interval around `speedup`. `estimate` is True while the
     plain lane has too few tokens for the figures to be called measured.

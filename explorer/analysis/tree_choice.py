@@ -18,7 +18,7 @@ TokensPerStep = Callable[[int], float]  # by the number of nodes
 
 @dataclass(frozen=True)
 class Costs:
-    """What a step costs on this machine: C(n) at several context lengths, and its other parts."""
+    """The cost of a step on this machine: C(n) at several context lengths, and its other parts."""
 
     curves: Sequence[CostCurve]
     heads_ms: float
@@ -32,7 +32,7 @@ class Costs:
         return (self.heads_ms * share + self.rest_ms) / one_row
 
     def at(self, curve: CostCurve) -> Costs:
-        """The same with one of the curves alone."""
+        """The same with only one of the curves."""
         return dataclasses.replace(self, curves=[curve])
 
 
@@ -45,9 +45,9 @@ def choose(
     positions: int = 0,
     tokens_per_step: TokensPerStep | None = None,
 ) -> Calibration:
-    """The calibration that these measurements lead to.
+    """The calibration that follows from these measurements.
 
-    `order` is the greedy order of nodes, `tokens_per_step` a better τ than its sum where there is
+    `order` is the greedy order of nodes, `tokens_per_step` a better τ than its sum if there is
     one. Trees are as large as the cost curve was measured for. Raises ExplorerError if no head
     is ever right.
     """
@@ -80,7 +80,7 @@ def choose(
 def _best(
     order: Sequence[ScoredPath], costs: Costs, tokens_per_step: TokensPerStep | None
 ) -> TreeChoice | None:
-    """The best tree at the mean of the costs, as large as they were measured for at most."""
+    """The best tree at the mean of the costs, up to the measured size."""
     widest = min(curve.rows[-1] for curve in costs.curves)
     cost = mean_cost(costs.curves)
     return best_tree(order, cost, costs.overhead, tokens_per_step, max_nodes=max(1, widest - 1))
@@ -104,9 +104,9 @@ def with_context_trees(
 def _context_tree(found: Calibration, curve: CostCurve, always: bool) -> ContextTree:
     """What was found for one curve.
 
-    Behind a long context a row costs more and guesses are worse, and no tree at all may be the
-    best. At the shortest one there is `always` a tree, so that there is something to see: the one
-    that loses least.
+    At a long context a row costs more and guesses are worse, so that no tree may be best. At the
+    shortest one there is `always` a tree, so that there is something to see: the one that loses
+    least.
     """
     pays = always or found.pays
     return ContextTree(

@@ -30,9 +30,9 @@ class ScoredPath:
 
 @dataclass(frozen=True)
 class TreeChoice:
-    """A tree, what it should give per step, and what that is worth on this machine.
+    """A tree, its expected tokens per step, and its expected speedup on this machine.
 
-    `expected_speedup` below 1 means that even the best tree loses against plain decoding.
+    `expected_speedup` below 1 means that even the best tree is slower than plain decoding.
     """
 
     tree: Tree
@@ -41,7 +41,7 @@ class TreeChoice:
 
 
 def product_success(accuracy: Sequence[Sequence[float]]) -> Success:
-    """The paper's measure: Π `accuracy[d][r]` along the path, heads taken as independent."""
+    """The paper's measure: Π `accuracy[d][r]` along the path, as if heads were independent."""
     return lambda path: path_probability(path, accuracy)
 
 
@@ -49,7 +49,7 @@ def greedy_order(success: Success, budget: int, max_depth: int, max_width: int) 
     """The first `budget` nodes to put into a tree, best first; every prefix is a valid tree.
 
     The first k of them are the best tree of k nodes, for every k. `success` must not grow along a
-    path (ValueError if it does). Nodes that are never right are left out, so the list may be
+    path (ValueError if it does). Nodes that are never right are not included, so the list may be
     shorter than the budget. Ties go to the shallower node, then to the lower ranks.
     """
     order: list[ScoredPath] = []
@@ -84,10 +84,10 @@ def best_tree(
     """Over all budgets, the greedy tree that maximises τ / (C(n) + (T_heads + T_rest)/T₁).
 
     `cost(n)` is C(n), n counting the root; `overhead(depth)` is (T_heads + T_rest)/T₁ for a tree of
-    that depth, since some heads draft depth by depth. `tokens_per_step`
-    may give a better τ of the first so many nodes than 1 + Σ success, for instance a replay of
-    recorded text. The tree has at least one node: where every tree loses, it is the one that loses
-    least. None if `order` is empty. Of equal trees the smaller wins.
+    that depth, since some heads draft depth by depth. `tokens_per_step` may give a better τ
+    of the first k nodes than 1 + Σ success, for instance a replay of recorded text. The tree has at
+    least one node: if every tree loses, it is the one that loses least. None if `order`
+    is empty. Of equal trees the smaller wins.
     """
     best: tuple[float, int, float] | None = None
     totals = itertools.accumulate(scored.success for scored in order)

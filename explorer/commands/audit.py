@@ -1,4 +1,4 @@
-"""`audit`: does speculative decoding write what plain decoding writes?"""
+"""`audit`: whether speculative decoding writes the same text as plain decoding."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EXAMPLE = "python -m explorer audit --prompts assets/prompts.jsonl --limit 10 --
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What only this command takes."""
+    """The options of this command only."""
     add_prompts_options(parser)
     parser.add_argument(
         "--method", metavar="M", help=f"the method to check: {', '.join(METHODS)} (default medusa)"
@@ -53,7 +53,7 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
 
 def render(result: dict[str, Any]) -> str:
-    """One line a prompt that differs, and the outcome in words."""
+    """One line for each prompt that differs, and the result in words."""
     lines = [
         f"{detail['id']}: {detail['explanation']}"
         for detail in result["details"]

@@ -24,13 +24,13 @@ EXAMPLE = "python -m explorer bench --prompts assets/prompts.jsonl --limit 4 --r
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What only this command takes."""
+    """The options of this command only."""
     add_prompts_options(parser)
     parser.add_argument(
         "--methods",
         default="plain,medusa",
         metavar="M,M,…",
-        help=f"methods to race: {', '.join(METHODS)}; plain always runs along "
+        help=f"methods to race: {', '.join(METHODS)}; plain is always included "
         "(default: plain,medusa)",
     )
     parser.add_argument(
@@ -48,7 +48,7 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     prompts, settings = read_prompts(args.prompts, args.limit), settings_from(args)
     methods = method_list(args.methods)
     if not methods:
-        raise ExplorerError("--methods names no method: write for example plain,medusa.")
+        raise ExplorerError("--methods names no method: try plain,medusa.")
     lab = load_lab(args, console)
     from explorer.measuring.bench import bench
 
@@ -112,7 +112,7 @@ def _methods(result: dict[str, Any]) -> str:
 
 
 def _details(result: dict[str, Any]) -> str:
-    """Whether each method wrote plain's texts, what it costs in memory, and what it accepted."""
+    """For each method: texts equal to plain's, memory, acceptance by depth."""
     if not result["details"]:
         return ""
     rows = []
@@ -132,7 +132,7 @@ def _details(result: dict[str, Any]) -> str:
 
 
 def _predictions(result: dict[str, Any]) -> str:
-    """What the formulas make of the run's own α, K, n and times, beside the measured speedup."""
+    """The speedup by the formulas from the run's own α, K, n and times, and the measured one."""
     found = {name: d["prediction"] for name, d in result["details"].items() if d["prediction"]}
     if not found:
         return ""
@@ -172,7 +172,7 @@ def _predictions(result: dict[str, Any]) -> str:
 
 
 def _assisted(result: dict[str, Any]) -> str:
-    """Ours over transformers' own draft-model and prompt-lookup decoding."""
+    """This product's speed over that of transformers' draft-model and prompt-lookup decoding."""
     return "\n".join(
         f"{name} over transformers' own: {number(found['ours_over_generate'])}× "
         f"({number(found['ours_tokens_per_second'], 1)} against "
@@ -183,7 +183,7 @@ def _assisted(result: dict[str, Any]) -> str:
 
 
 def _llama_cpp(result: dict[str, Any]) -> str:
-    """llama.cpp's plain decoding, ours, and the fastest method raced, on the same file."""
+    """llama.cpp's plain decoding, this product's, and its fastest method, on the same file."""
     found = result["llama_cpp"]
     if found is None:
         return ""
@@ -214,7 +214,7 @@ def _categories(result: dict[str, Any]) -> str:
 
 
 def _overhead(result: dict[str, Any]) -> str:
-    """Shares of a step's time; recording is what it adds to a step without it."""
+    """Shares of a step's time; recording is given as what it adds to a step."""
     if not result["overhead"]:
         return ""
     parts = ("heads", "draft", "verify", "accept", "commit", "outside")
@@ -239,7 +239,7 @@ def _cost(result: dict[str, Any]) -> str:
 
 
 def _floor(result: dict[str, Any]) -> str:
-    """What a step has to read, how long that takes at least, and how long the step took."""
+    """The bytes that a step reads, the shortest time for that, and the time that it took."""
     floor = result["floor"]
     if floor is None:
         return ""

@@ -1,4 +1,4 @@
-"""`calibrate`: what this machine and these heads can do, and the best tree for them."""
+"""`calibrate`: the cost curve of this machine, the heads' accuracy, and the best tree."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EXAMPLE = "python -m explorer calibrate --prompts assets/prompts.jsonl --json"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What only this command takes."""
+    """The options of this command only."""
     add_prompts_options(parser, required=False)
     parser.add_argument(
         "--max-new-tokens", type=int, metavar="N", help="tokens of each prompt (default 128)"
@@ -22,12 +22,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--batches",
         action="store_true",
-        help="also measure passes over 1, 2, 4 and 8 sequences, and tell where the gain ends",
+        help="also measure passes over 1, 2, 4 and 8 sequences, and estimate where the gain ends",
     )
 
 
 def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
-    """Measure, and keep the outcome for `--tree auto`."""
+    """Measure, and save the result for `--tree auto`."""
     prompts = read_prompts(args.prompts or str(BUILT_IN), args.limit)
     settings = settings_from(args)
     lab = load_lab(args, console)
@@ -74,7 +74,7 @@ def render(result: dict[str, Any]) -> str:
 
 
 def _batches(report: dict[str, Any]) -> list[str]:
-    """Passes by batch size, and what speculation should gain there."""
+    """Passes by batch size, and the expected gain of speculation."""
     sizes, rows = report["sizes"], report["sizes"][0]["cost_curve"]["rows"]
     one = sizes[0]["cost_curve"]["one_row_ms"]
     costs = [

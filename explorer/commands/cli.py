@@ -1,7 +1,7 @@
 """The command line: `python -m explorer COMMAND`.
 
 With `--json`, stdout carries exactly one JSON object; progress and logs go to stderr. Exit status
-0: done; 2: bad usage or input, told in one line; 1: anything else.
+0: done; 2: bad usage or input, with one line about it; 1: anything else.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from explorer.records.errors import ExplorerError
 
 COMMANDS = {
     "run": "decode one prompt",
-    "race": "time Medusa and plain decoding against each other, interleaved and fair",
-    "bench": "the race over many prompts, the cost curve, and whether speculation pays here",
-    "audit": "check that speculative decoding gives what plain decoding gives",
-    "calibrate": "measure this machine and the heads: what auto goes by, and the best fixed tree",
-    "perplexity": "show what acceptance rules do to the text: its perplexity by temperature",
+    "race": "time methods against plain decoding, interleaved on the same weights",
+    "bench": "race over many prompts; print the cost curve and whether speculation pays here",
+    "audit": "check that speculative decoding gives the same text as plain decoding",
+    "calibrate": "measure this machine and the heads; find prices for auto and the best fixed tree",
+    "perplexity": "measure the perplexity of texts by acceptance rule and temperature",
     "replay": "count what other trees would have done on recorded runs",
     "export": "write heads in the format of another project",
     "train": "train heads, a tuned model with its heads, or a draft model",
@@ -36,7 +36,7 @@ OK, FAILED, BAD_INPUT = 0, 1, 2
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, and takes no abbreviated options: scripts depend on it."""
+    """Reports errors in one line, and accepts no abbreviated options: scripts depend on it."""
 
     def __init__(self, *args, **kwargs) -> None:
         kwargs.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
@@ -48,7 +48,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def build_parser(argv: Sequence[str]) -> Parser:
-    """The parser. Only the command named in `argv` is filled in, so that --help stays quick."""
+    """The parser. Only the command named in `argv` gets its options, so that --help is quick."""
     parser = Parser(prog="explorer", description="See speculative decoding happen.")
     parser.add_argument("--version", action="version", version=f"%(prog)s {_version()}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
@@ -57,17 +57,17 @@ def build_parser(argv: Sequence[str]) -> Parser:
 
 
 def command_module(name: str) -> ModuleType:
-    """The module that carries out a command."""
+    """The module that runs a command."""
     return importlib.import_module(f"explorer.commands.{name}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command. Returns the exit status; leaves by SystemExit where argparse does."""
+    """Run one command. Returns the exit status; argparse may raise SystemExit."""
     argv = list(sys.argv[1:] if argv is None else argv)
     parser = build_parser(argv)
     args = parser.parse_args(argv)
     if args.command is None:
-        parser.error(f"say what to do: {', '.join(COMMANDS)}")
+        parser.error(f"choose a command: {', '.join(COMMANDS)}")
     console = Console(json=args.json)
     try:
         return _carry_out(args, console)
@@ -76,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _fail(FAILED, "Stopped.")
     except BrokenPipeError:
-        # whoever read stdout has left; Python's own flush at exit must not complain about it
+        # the reader of stdout has closed it; Python's flush at exit must not fail
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except Exception as error:
@@ -85,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _carry_out(args: argparse.Namespace, console: Console) -> int:
     module = command_module(args.command)
-    # Libraries print to stdout as they like; only the result may reach it.
+    # Libraries print to stdout; only the result may reach it.
     with contextlib.redirect_stdout(sys.stderr):
         result = module.execute(args, console)
     console.result(result, module.render)

@@ -1,4 +1,4 @@
-"""Where a command writes: the result to stdout, everything else to stderr."""
+"""The output of a command: the result on stdout, everything else on stderr."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ class Console:
         return not self.json and self._stdout.isatty()
 
     def say(self, text: str) -> None:
-        """One line for the person, on stderr."""
+        """One line for the user, on stderr."""
         tqdm.write(text, file=sys.stderr)
 
     def stream(self, text: str) -> None:
-        """Part of the result as it comes about; nothing with --json."""
+        """A part of the result as soon as it is known; nothing with --json."""
         if not self.json:
             self._streamed = True
             print(_printable(text, self._stdout), end="", file=self._stdout, flush=True)
 
     def bar(self, total: int | None, unit: str, streams: bool = False) -> tqdm:
-        """A progress bar on stderr; silent where stderr is no terminal.
+        """A progress bar on stderr; silent if stderr is not a terminal.
 
         `streams`: text streams to stdout meanwhile, so on a terminal a bar would cut into it.
         """
@@ -46,7 +46,7 @@ class Console:
 
     @contextmanager
     def share(self, name: str) -> Iterator[Callable[[str, float | None], None]]:
-        """A bar from 0 to 100 %, as a callback that is told what is being done and how far."""
+        """A bar from 0 to 100 %, as a callback with the present work and its progress."""
         form = "{desc} {percentage:3.0f}%|{bar}| {elapsed}"
         with tqdm(
             total=1.0, desc=name, bar_format=form, file=sys.stderr, disable=None, leave=False
@@ -59,16 +59,16 @@ class Console:
             yield progress
 
     def loading(self, text: str, fraction: float | None = None) -> None:
-        """What is being loaded: one line on stderr for each new thing that is done."""
+        """The progress of loading: one line on stderr for each new piece of work."""
         action = text.partition(" (")[0]
         if action != self._loading:
             self._loading = action
             self.say(f"{action} …")
 
     def result(self, result: dict[str, Any], render: Callable[[dict[str, Any]], str]) -> None:
-        """Print the result: one JSON object, or text for a person."""
+        """Print the result: one JSON object, or text."""
         if self.json:
-            # ASCII and no NaN: any JSON reader takes it, whatever the terminal's encoding.
+            # ASCII and no NaN: every JSON reader accepts it, with any encoding of the terminal.
             print(json.dumps(_finite(result), allow_nan=False), file=self._stdout, flush=True)
             return
         if self._streamed:
@@ -77,7 +77,7 @@ class Console:
 
 
 def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Text columns: the first to the left, the others to the right."""
+    """Text columns: the first aligned left, the others right."""
     lines = [list(header), *(list(row) for row in rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     return "\n".join(
@@ -90,7 +90,7 @@ def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def number(value: float | None, digits: int = 2, unit: str = "") -> str:
-    """A figure for a person; a dash where nothing was measured."""
+    """A figure as text; a dash if nothing was measured."""
     return "–" if value is None else f"{value:.{digits}f}{unit}"
 
 

@@ -15,7 +15,7 @@ FORMATS = ("medusa", "tgi", "vllm", "explorer")  # heads/export.py, which needs 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What only this command takes."""
+    """The options of this command only."""
     parser.add_argument("out", metavar="OUT", help="folder to write")
     parser.add_argument(
         "--to",
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
-    """Convert. The base model is loaded only where its LM head has to be written."""
+    """Convert. The base model is loaded only if its LM head has to be written."""
     options = model_options(**asked_for(args))
     from explorer.lab.exporting import export
 
@@ -41,5 +41,5 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
 
 def render(result: dict[str, Any]) -> str:
-    """What was written, and the notes."""
+    """The written files, and the notes."""
     return "\n".join([f"{result['format']}: {', '.join(result['files'])}", *result["notes"]])

@@ -1,4 +1,4 @@
-"""Options that several commands share, and what they turn into."""
+"""Options that several commands share, and their conversion to settings."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def add_model_options(parser: argparse.ArgumentParser, fewer_heads: bool = True)
             "--num-heads",
             type=at_least(1),
             metavar="N",
-            help="use the first N heads alone (default: all that the checkpoint holds)",
+            help="use only the first N heads (default: all of the checkpoint)",
         )
     group.add_argument(
         "--adapter",
@@ -69,12 +69,12 @@ def asked_for(args: argparse.Namespace) -> dict[str, object]:
 
 
 def load_lab(args: argparse.Namespace, console: Console, heads: str | None = None) -> Lab:
-    """The model and heads that the options name. `heads` takes the place of the option.
+    """The model and heads that the options name. `heads` replaces the option.
 
     Raises ExplorerError.
     """
     asked = asked_for(args) | ({"heads": heads} if heads else {})
-    model_options(**asked)  # a misspelt preset is told at once
+    model_options(**asked)  # a misspelt preset is lines at once
     from explorer.lab.loading import load
 
     if args.draft is not None:
@@ -113,7 +113,7 @@ def add_decode_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_typical_options(group: argparse._ActionsContainer) -> None:
-    """The two numbers of typical acceptance."""
+    """The two parameters of typical acceptance."""
     group.add_argument(
         "--epsilon", type=float, metavar="E", help=f"typical acceptance ({DEFAULTS.epsilon})"
     )
@@ -123,7 +123,7 @@ def add_typical_options(group: argparse._ActionsContainer) -> None:
 
 
 def add_length_options(parser: argparse.ArgumentParser) -> None:
-    """How much to decode, and with which tree."""
+    """The length, and the tree."""
     group = parser.add_argument_group("length and tree")
     group.add_argument(
         "--max-new-tokens", type=int, metavar="N", help=f"default {DEFAULTS.max_new_tokens}"
@@ -133,12 +133,12 @@ def add_length_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME_OR_JSON",
         help="auto (default: in each step the nodes that are worth their row here), fixed (the "
         "best tree that stays the same), root, chain:3, cartesian:3,2,1, dynamic:8 or rank "
-        "paths like [[0], [1], [0, 0]]",
+        "paths (medusa_choices) like [[0], [1], [0, 0]]",
     )
 
 
 def add_method_parameters(parser: argparse.ArgumentParser) -> None:
-    """What the registry says of the methods, and their parameters with their ranges."""
+    """The parameters of the methods, with their ranges."""
     parser.epilog = f"{_methods_told()}\n\n{parser.epilog}"
     group = parser.add_argument_group("parameters of single methods")
     for name, given in parameters().items():
@@ -158,7 +158,7 @@ def _range(given: Parameter) -> str:
 
 def _methods_told() -> str:
     """Every method and what it does, wrapped for a terminal."""
-    told = [
+    lines = [
         textwrap.fill(
             f"{method.name:<14}{method.explanation}",
             width=80,
@@ -167,7 +167,7 @@ def _methods_told() -> str:
         )
         for method in METHODS.values()
     ]
-    return "\n".join(["methods:", *told])
+    return "\n".join(["methods:", *lines])
 
 
 def method_list(text: str) -> list[str]:
@@ -189,7 +189,7 @@ def settings_from(args: argparse.Namespace, **values: object) -> DecodeSettings:
 
 
 def _require_tree(name: str) -> None:
-    """Raise ExplorerError for a tree that is none, before the model is loaded."""
+    """Raise ExplorerError for an invalid tree, before the model is loaded."""
     from explorer.analysis.tree_names import MEASURED_TREES, parse_tree
 
     if name not in MEASURED_TREES:

@@ -1,4 +1,4 @@
-"""`perplexity`: what the acceptance rules do to the text, by temperature."""
+"""`perplexity`: the perplexity of texts by acceptance rule and temperature."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HANDED_OVER = ("method", "tree", "max_new_tokens", "seed", "epsilon", "delta")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What only this command takes."""
+    """The options of this command only."""
     add_prompts_options(parser)
     parser.add_argument(
         "--temperatures", default="0.3,0.7,1.0", metavar="T,T,…", help="(default 0.3,0.7,1.0)"
@@ -99,7 +99,5 @@ def _temperature(text: str) -> float:
     try:
         temperature = float(text)
     except ValueError:
-        raise ExplorerError(
-            f"--temperatures: '{text:.40}' is not a number; write for example 0.7,1.0."
-        ) from None
+        raise ExplorerError(f"--temperatures: '{text:.40}' is not a number; try 0.7,1.0.") from None
     return decode_settings(temperature=temperature).temperature  # refused before the model loads

@@ -8,7 +8,7 @@ from explorer.commands.options import at_least
 
 
 def add_prompts_options(parser: argparse.ArgumentParser, required: bool = True) -> None:
-    """Which prompts a command works on."""
+    """The options for the prompts of a command."""
     parser.add_argument(
         "--prompts",
         required=required,

@@ -20,13 +20,13 @@ EXAMPLE = 'python -m explorer race "Explain what a binary search is, with a Pyth
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What only this command takes."""
+    """The options of this command only."""
     parser.add_argument("prompt", metavar="PROMPT", help="the prompt; - reads it from stdin")
     parser.add_argument(
         "--methods",
         default="plain,medusa",
         metavar="M,M,…",
-        help=f"plain and what races it: {', '.join(METHODS)} (default: plain,medusa)",
+        help=f"plain and the methods to race: {', '.join(METHODS)} (default: plain,medusa)",
     )
     add_decode_options(parser)
 

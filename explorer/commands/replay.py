@@ -1,4 +1,4 @@
-"""`replay`: what other trees would have done on recorded runs."""
+"""`replay`: count what other trees would have accepted in recorded runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXAMPLE = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What only this command takes."""
+    """The options of this command only."""
     parser.add_argument(
         "--trace", required=True, nargs="+", metavar="FILE", help="runs saved as .json.gz"
     )
@@ -45,7 +45,7 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
 
 def render(result: dict[str, Any]) -> str:
-    """A row for each tree, and what the runs did themselves."""
+    """A row for each tree, and the result of the runs themselves."""
     names = list(result["recorded"])
     rows = [
         (

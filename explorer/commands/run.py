@@ -26,14 +26,14 @@ EXAMPLE = 'python -m explorer run "Explain what a binary search is." --max-new-t
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What only this command takes."""
+    """The options of this command only."""
     parser.add_argument(
         "prompt", metavar="PROMPT", nargs="?", help="the prompt; - reads it from stdin"
     )
     parser.add_argument(
         "--continue-from",
         metavar="FILE",
-        help="instead of a prompt: a trace, from whose last token the text goes on",
+        help="instead of a prompt: a trace, whose text the run continues",
     )
     parser.add_argument("--method", metavar="M", help=f"{', '.join(METHODS)} (default medusa)")
     parser.add_argument("--trace", metavar="FILE", help="write a replayable record (.json.gz)")
@@ -61,7 +61,7 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
 
 def _prompt_or_trace(args: argparse.Namespace) -> str | Trace:
-    """What the run begins with, read before the model is loaded. Raises ExplorerError."""
+    """The prompt or the text to continue, read before the model. Raises ExplorerError."""
     if (args.prompt is None) == (args.continue_from is None):
         raise ExplorerError("Give a PROMPT, or --continue-from FILE: one of the two.")
     if args.prompt is not None:
@@ -104,13 +104,13 @@ class _TextStream:
 
 
 def _writable(path: str | None) -> Path | None:
-    """The trace's path, refused before the run rather than after it."""
+    """The trace's path, checked before the run."""
     if path is None:
         return None
     try:
         file = Path(path).expanduser()
         existed = file.exists()
-        file.open("ab").close()  # an older trace stays as it is until the new one is complete
+        file.open("ab").close()  # an older trace stays until the new one is complete
         if not existed:
             file.unlink()
     except (OSError, RuntimeError, ValueError) as error:  # RuntimeError: ~nobody has no home

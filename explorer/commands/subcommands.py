@@ -15,9 +15,9 @@ def add_commands(
     module_of: Callable[[str], ModuleType],
     argv: Sequence[str],
 ) -> None:
-    """Add the commands in `summaries`; only the one that `argv` names first is filled in.
+    """Add the commands in `summaries`; only the one that `argv` names first gets its options.
 
-    So --help stays quick. A module with `add_subcommands` is a group of its own.
+    So --help is quick. A module with `add_subcommands` is a group.
     """
     for name, summary in summaries.items():
         if name not in argv[:1]:

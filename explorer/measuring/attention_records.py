@@ -1,4 +1,4 @@
-"""From attention weights to what is told of them: which prefix slots singly, which as a sum."""
+"""From attention weights to records: some prefix slots singly, the others as a sum."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from explorer.records.attention import (
 from explorer.records.errors import ExplorerError
 from explorer.records.schema import Trace
 
-FIRST, HEAVIEST, LAST = 4, 8, 64  # prefix slots that are told one by one, where there is room
+FIRST, HEAVIEST, LAST = 4, 8, 64  # prefix slots that are kept one by one, if there is room
 
 
 def answer(model: LanguageModel, question: AttentionQuestion) -> list[AttentionHead]:
-    """The head that was asked for, and with it all other heads that one message has room for.
+    """The requested head, and all other heads that fit into one message.
 
-    Without a layer, the middle one; without a head, the one that looks least at the first token.
-    Raises ExplorerError if the question is not about this model, or is more than it can do.
+    Without a layer, the middle one; without a head, the one with the least weight on the first
+    token. Raises ExplorerError if the question does not fit this model, or is too large.
     """
     require_same_model(model, question.model, question.backend)
     layers = model.config.num_hidden_layers
@@ -93,12 +93,12 @@ def require_same_model(model: LanguageModel, name: str, backend: str) -> None:
 
 
 def telling_head(weights: Tensor) -> int:
-    """Of weights [heads, n, prefix + n], the head that gives the first token the least."""
+    """Of weights [heads, n, prefix + n], the head with the least weight on the first token."""
     return int(weights[:, :, 0].mean(dim=1).argmin())
 
 
 def telling_slots(weights: Tensor, prefix: int, most: int) -> list[int]:
-    """Which slots of the prefix to tell one by one, at most `most`: first, heaviest, last ones.
+    """The slots of the prefix to keep one by one, at most `most`: first, heaviest, last ones.
 
     weights [n, prefix + n] of one head.
     """

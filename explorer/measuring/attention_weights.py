@@ -1,9 +1,9 @@
 """The attention weights of one layer in one step, computed again from the recorded tokens.
 
 The pass is the step's own: same prefix, same rows, same mask and positions, through the model's own
-forward pass. It stops at the layer in question, whose softmax(QKᵀ) is taken from the very queries
-and keys that the layer's attention is given, so every architecture that can be decoded can be
-looked into, sliding windows and capped scores included.
+forward pass. It stops at the requested layer. Its softmax(QKᵀ) comes from the layer's own queries
+and keys, so this works for every architecture that can be decoded, including sliding windows and
+capped scores.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from explorer.records.errors import ExplorerError
 
 
 class _EndOfPassError(Exception):
-    """Nothing behind the layer in question is computed."""
+    """Raised to stop after the requested layer."""
 
 
 @torch.inference_mode()
@@ -54,7 +54,7 @@ def attention_weights(
         _pass(model, torch.tensor(token_ids), depths, visible, cache)
     if not found:
         raise ExplorerError(
-            f"The attention of {model.name} cannot be looked into: choose another model."
+            f"The attention weights of {model.name} cannot be computed: choose another model."
         )
     return found[0][:, :, : len(prefix) + len(token_ids)].cpu()
 
@@ -86,7 +86,7 @@ def _pass(
 
 @contextlib.contextmanager
 def _stopping_at(model: LanguageModel, layer: int, found: list[Tensor]) -> Iterator[None]:
-    """Within it, a pass puts the layer's weights into `found` and ends there."""
+    """Inside this context, a pass puts the layer's weights into `found` and stops."""
     name = model.config._attn_implementation
     usual = ALL_ATTENTION_FUNCTIONS.get(name)
     modules = set(model.network.modules())
@@ -95,7 +95,7 @@ def _stopping_at(model: LanguageModel, layer: int, found: list[Tensor]) -> Itera
         if module not in modules or module.layer_idx != layer:
             function = usual or _eager(module)
             return function(module, query, key, value, attention_mask, **options)
-        # Its keys are in the cache by now, which is all that later passes need of this layer.
+        # Its keys are in the cache now; later passes need nothing else from this layer.
         scaling, softcap = options["scaling"], options.get("softcap")
         found.append(_softmax(query, key, attention_mask, scaling, softcap))
         raise _EndOfPassError
@@ -108,7 +108,7 @@ def _stopping_at(model: LanguageModel, layer: int, found: list[Tensor]) -> Itera
 
 
 def _eager(module: torch.nn.Module) -> Callable:
-    """The attention that transformers writes out in each architecture's own file."""
+    """The `eager` attention in the architecture's own file of transformers."""
     return sys.modules[type(module).__module__].eager_attention_forward
 
 

@@ -1,8 +1,10 @@
-"""The losslessness audit: does a greedy method write what greedy plain decoding writes?
+"""The losslessness audit: whether a greedy method writes the text of greedy plain decoding.
 
 Every prompt is decoded both ways. Where the texts differ, the first difference is explained: a
 numerical tie, if the two tokens' logits are closer than they move by batch shape alone on this
-backend, and otherwise a divergence, which is a bug.
+backend, and otherwise a divergence, which is a bug. The noise is the largest change of a margin
+over a few texts, so the test is strict where that is 0 and weak where it is large: many positions
+have a margin below it.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from explorer.measuring.lab_protocol import LabProtocol
     from explorer.models.base import LanguageModel
 
-NOISE_TEXTS = 3  # texts that the noise is measured on
+NOISE_TEXTS = 3  # texts to measure the noise on
 NOISE_TOKENS = 64
 
 
@@ -71,7 +73,7 @@ class AuditReport(Schema):
 
     @property
     def sentence(self) -> str:
-        """The outcome in words."""
+        """The result in words."""
         bits = (
             "hidden states are bit-identical across pass shapes"
             if self.hidden_bit_identical
@@ -146,7 +148,7 @@ def explain(
     where = {"position": at, "plain_token": ours, "medusa_token": theirs}
     if ours is None or theirs is None:
         longer = "plain" if theirs is None else method
-        text = f"Divergence: after {at} equal tokens only {longer} goes on. This is a bug."
+        text = f"Divergence: after {at} equal tokens only {longer} continues. This is a bug."
         return PromptAudit(**common, **where, verdict="divergence", explanation=text)
     margin = _margin(model, prompt_ids, expected[:at], ours, theirs)
     verdict, text = _verdict(at, margin, noise.margin)
@@ -171,7 +173,7 @@ def _token(ids: Sequence[int], at: int) -> int | None:
 def _margin(
     model: LanguageModel, prompt: Sequence[int], text: Sequence[int], ours: int, theirs: int
 ) -> float:
-    """Logit of `ours` minus that of `theirs` behind prompt + text, computed as plain does."""
+    """Logit of `ours` minus that of `theirs` after prompt + text, computed as plain does."""
     one = torch.ones(1, 1, dtype=torch.bool)
     here = torch.zeros(1, dtype=torch.long)
     # Plain reads the prompt in one pass; its last row already holds the first prediction.

@@ -1,4 +1,4 @@
-"""How fast this machine reads memory, with all the threads that a forward pass has."""
+"""The read bandwidth of this machine's memory, with the threads of a forward pass."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ ROUNDS = 8
 def measure_read_bandwidth(device: torch.device, size: int | None = None) -> float:
     """GB/s (10⁹ bytes) of the fastest of several rounds that each read one large buffer.
 
-    A round is torch's sum of 64-bit integers: one addition for eight bytes, which no processor is
-    slower at than at reading them. The best round counts, since whatever disturbs one only slows
-    it.
+    A round is torch's sum of 64-bit integers: one addition for eight bytes, which takes no
+    processor longer than reading them. The best round counts, since disturbances only slow a
+    round down.
     """
     size = size or (GPU_BYTES if device.type == "cuda" else BYTES)
-    # Ones, written: pages that were never written need not be read from memory at all.
+    # Ones, written: pages that were never written may not be read from memory.
     buffer = torch.ones(size // 8, dtype=torch.int64, device=device)
     return buffer.nbytes / min(_seconds(buffer) for _ in range(ROUNDS)) / 1e9
 

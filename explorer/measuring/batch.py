@@ -1,16 +1,16 @@
-"""Where batching takes speculation's gain away: the cost of a pass by batch size and tree.
+"""The gain of speculation by batch size: the cost of a pass by batch size and tree.
 
-Speculation lives on computing power that lies idle while the weights arrive. A batch of b sequences
-uses that power itself: its verify pass has b·n rows, and once the machine computes as many rows a
-second as it can, a further row costs what a token is worth. So T(b·n) is measured, as a real pass
+Speculation uses computing power that is idle while the weights arrive. A batch of b sequences uses
+that power itself: its verify pass has b·n rows, and when the machine computes as many rows a second
+as it can, a further row costs as much as a token. So T(b·n) is measured, as a real pass
 over b sequences with a prefix each (measuring/batch_pass.py), and from it the speed of a Medusa
 engine at every batch size is predicted:
 
     S(b, n) = τ(n) · T(b·1) / (T(b·n) + T_heads(b) + b·T_rest)
 
-with τ from a replay of text decoded here. Plain's tokens/s are measured; all that the method does
-at a batch size is an estimate, for which every sequence is taken to accept as often as alone, and
-to be drafted, judged and committed one after the other.
+with τ from a replay of text decoded here. Plain's tokens/s are measured. The method's figures at a
+batch size are estimates: they assume that every sequence accepts as often as alone, and is drafted,
+judged and committed one after the other.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ ROUNDS = 5
 
 
 class BatchSize(Schema):
-    """One batch size. Times and rates of passes are measured, what Medusa makes of them estimated.
+    """One batch size. Times and rates of passes are measured, Medusa's figures estimated.
 
     `cost_curve`: T(b·n) by n, the rows of each sequence; its ratios are over T(b·1).
     `rows_per_second`: of all sequences together, for every n of the curve. `speedup_by_rows`: S of
@@ -74,12 +74,12 @@ class BatchSize(Schema):
 
 
 class BatchReport(Schema):
-    """How the gain fades with the batch size, and where it ends.
+    """The gain by batch size, and the batch size at which it ends.
 
     `rows` and `tokens_per_step` are the best fixed tree's; `tokens_per_step_by_rows` that of the
     best tree of n rows. `gone_from`: the first measured batch size at which it no longer
-    gains, `best_gone_from` at which no tree does; None where the gain outlasts them all.
-    `most_rows_per_second` is the machine's compute roof as far as it was reached.
+    gains, `best_gone_from` at which no tree does; None if there is a gain at all of them.
+    `most_rows_per_second` is the highest rate of rows that was reached.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -90,7 +90,7 @@ class BatchReport(Schema):
     device: str
     method: str
     context_length: int
-    positions: int = Field(description="of text that τ rests on")
+    positions: int = Field(description="positions of text behind τ")
     tree: list[list[int]]
     rows: int
     tokens_per_step: float
@@ -125,19 +125,19 @@ def measure_batches(
     """Time passes over `sizes` sequences and predict what speculation gains at each.
 
     `prompts` are records with "prompt"; they are decoded for τ, unless `decoded` has that already.
-    Cancelled, it reports on the rounds that it finished. Raises ExplorerError without heads, for
-    replies that are too short, and where it was cancelled before the first round.
+    If cancelled, it reports on the finished rounds. Raises ExplorerError without heads, for
+    replies that are too short, and if cancelled before the first round.
     """
     heads = require_heads(lab, method)
-    tell = progress or quiet
+    report_progress = progress or quiet
     if decoded is None:
         settings = decode_settings(method=method, max_new_tokens=max_new_tokens)
-        decoded = decode_texts(lab, prompts, settings, tell, cancel)
+        decoded = decode_texts(lab, prompts, settings, report_progress, cancel)
     tree = lab.heads[method].fixed_tree(context_length)
     widths = sorted({*ROWS, tree.n})
     room = lab.model.context_length - widths[-1]
     context_length = max(1, min(context_length, room))
-    curves = _curves(lab, sizes, widths, context_length, rounds, tell, cancel)
+    curves = _curves(lab, sizes, widths, context_length, rounds, report_progress, cancel)
     gains = _gains([text.rows for text in decoded.texts], tree, widths[-1])
     found = []
     for batch, curve in curves.items():
@@ -158,10 +158,10 @@ def _curves(
     widths: Sequence[int],
     context_length: int,
     rounds: int,
-    tell: Progress,
+    report_progress: Progress,
     cancel: threading.Event | None,
 ) -> dict[int, CostCurve]:
-    """The cost curve of every batch size. All sizes take turns, so that a drift hurts all alike."""
+    """The cost curve of every batch size. All sizes take turns, so that a drift affects all."""
     passes = {b: BatchPasses(lab.model, b, context_length, widths[-1]) for b in sizes}
     times = {b: InterleavedTimes(widths) for b in sizes}
     for batch in sizes:  # warm up
@@ -170,7 +170,7 @@ def _curves(
     for number in range(rounds):
         if cancel is not None and cancel.is_set():
             break
-        tell(f"batches, round {number + 1} of {rounds}", 0.7 + 0.3 * number / rounds)
+        report_progress(f"batches, round {number + 1} of {rounds}", 0.7 + 0.3 * number / rounds)
         for batch in sizes:
             times[batch].take_round(passes[batch].milliseconds)
     if not all(samples.rounds for samples in times.values()):
@@ -179,7 +179,7 @@ def _curves(
 
 
 def _gains(texts: Sequence[np.ndarray], tree: Tree, widest: int) -> _Gains:
-    """What trees accept on these texts, each [positions, heads] of ranks."""
+    """The τ of trees on these texts, each [positions, heads] of ranks."""
     counts = count_paths(visited_rows(texts, tree.paths), TOP_HEADS)
     depth = max(len(counts.accuracy), 1)
     order = [scored.path for scored in greedy_order(counts.success, widest - 1, depth, TOP_HEADS)]
@@ -244,14 +244,14 @@ def _report(
 
 
 def _sentence(method: str, tree: Tree, sizes: Sequence[BatchSize], gone: int | None) -> str:
-    """How the gain fades, in words."""
+    """The gain by batch size, in words."""
     first, last = sizes[0], sizes[-1]
     if gone == first.batch:
         fades = f"there is no gain, not even at batch size {first.batch}"
     elif gone is None:
-        fades = f"the gain outlasts batch size {last.batch}"
+        fades = f"there is still a gain at batch size {last.batch}"
     else:
-        fades = f"the gain is gone from batch size {gone} on"
+        fades = f"there is no gain from batch size {gone} on"
     best = ", ".join(f"{size.best_rows} at {size.batch}" for size in sizes)
     return (
         f"Estimate: with {tree.n} rows a sequence, {method} runs at {first.speedup:.2f}× plain at "

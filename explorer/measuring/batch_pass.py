@@ -1,4 +1,4 @@
-"""One pass over several sequences at once, each behind a prefix of its own.
+"""One pass over several sequences at once, each after its own prefix.
 
 Linear layers, norms and the LM head see the rows of all sequences together, which is what makes a
 batch cheap: the weights are read once. Attention runs for each sequence over its own keys and
@@ -29,7 +29,7 @@ FIXED_ORDER_BATCH = "fixed_order_batch"
 class BatchPasses:
     """Passes over `batch` sequences of `context_length` tokens each, of any width up to `widest`.
 
-    Every pass begins behind the same prefixes: nothing is ever committed.
+    Every pass starts after the same prefixes: nothing is ever committed.
     """
 
     def __init__(self, model: LanguageModel, batch: int, context_length: int, widest: int) -> None:
@@ -61,7 +61,7 @@ class BatchPasses:
 
 
 def batch_attention(model: LanguageModel) -> AbstractContextManager[None]:
-    """Within it the network's attention takes batches; the library's own always does."""
+    """Inside this context the network's attention takes batches; the library's own always does."""
     return model.attention(FIXED_ORDER_BATCH) if model.fixed_order else nullcontext()
 
 
@@ -99,12 +99,12 @@ class _BatchLayer(SlotLayer):
         self.is_initialized = True
 
     def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
-        """Nothing is left to make."""
+        """Nothing to do."""
 
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *_: object, **__: object
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Write rows [b, kv heads, n, head size] behind the prefixes; all slots to attend to."""
+        """Write rows [b, kv heads, n, head size] after the prefixes; returns all slots."""
         end = self.length + key_states.shape[2]
         self.values[:, :, self.length : end] = value_states
         if self.fixed_order:
@@ -130,7 +130,7 @@ class _BatchCache(SlotCache):
 
 
 def _with_room(states: torch.Tensor, batch: int, slots: int) -> torch.Tensor:
-    """[kv heads, length, size] → [batch, kv heads, slots, size], zeros behind the prefix."""
+    """[kv heads, length, size] → [batch, kv heads, slots, size], zeros after the prefix."""
     heads, length, size = states.shape
     roomy = states.new_zeros(batch, heads, slots, size)
     roomy[:, :, :length] = states

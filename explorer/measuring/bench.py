@@ -1,8 +1,9 @@
-"""The race over many prompts: every method against plain decoding, and what it adds up to.
+"""The race over many prompts: every method against plain decoding, with sums and means.
 
 Each prompt is a race of its own, interleaved with its own plain lane, so a speedup is always of
-two lanes that ran at the same time. The overall speedup is the geometric mean over prompts: ratios
-multiply, and no prompt weighs more because its reply is longer.
+two lanes that ran at the same time. The overall speedup is the geometric mean over prompts: each
+prompt counts the same, however long its reply. It differs from the ratio of the two columns of
+tokens/s, which are over all tokens.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ if TYPE_CHECKING:
     from explorer.measuring.lab_protocol import LabProtocol
 
 DEFAULT_METHODS = (PLAIN, "medusa")
-SIDE_PROMPTS = 6  # prompts that overhead, plain's step shares and the reference are measured on
+SIDE_PROMPTS = 6  # prompts for the overhead, plain's step shares and the reference
 SIDE_TOKENS = 64
 CONTEXT = 128
-RACES = 0.8  # of the progress; the rest is what is measured aside
-REFERENCED = 0.6  # of that much, where every prompt runs once more beside llama.cpp
+RACES = 0.8  # share of the progress; the rest is for the side measurements
+REFERENCED = 0.6  # share of the progress if every prompt also runs beside llama.cpp
 
 
 def bench(
@@ -60,9 +61,9 @@ def bench(
     """Race every method but plain against plain on every prompt, greedily.
 
     `prompts` are records with "prompt" and optionally "id" and "category". The first method
-    besides plain is the main one. With `reference`, what transformers' generate() can do too is
-    compared with it, and plain and the fastest method with llama.cpp; where that cannot run,
-    `unavailable` says why. `parameters` are those of single methods (records/methods.py). A
+    besides plain is the main one. With `reference`, methods that transformers' generate() has,
+    too, are compared with it, and plain and the fastest method with llama.cpp; if that cannot
+    run, `unavailable` says why. `parameters` are those of single methods (records/methods.py). A
     cancelled benchmark reports on the races that it finished. Raises ExplorerError for unknown
     methods, bad settings or no prompts.
     """
@@ -71,16 +72,16 @@ def bench(
     progress = progress or quiet
     most = REFERENCED if reference else 1.0
 
-    def tell(text: str, share: float | None) -> None:
+    def report_progress(text: str, share: float | None) -> None:
         progress(text, most * (share or 0.0))
 
     racing = [method for method in dict.fromkeys(methods) if method != PLAIN]
     chosen = settings_of(racing, tree=tree, max_new_tokens=max_new_tokens, **parameters)
-    races = _races(lab, prompts, chosen, tell, cancel)
+    races = _races(lab, prompts, chosen, report_progress, cancel)
     if cancel is not None and cancel.is_set():
         return report_of(lab, races, chosen, {})
     memory = {method: extra_memory(lab, chosen[method]) for method in racing}
-    side = _measured_aside(lab, _side_prompts(prompts), chosen, reference, tell)
+    side = _measured_aside(lab, _side_prompts(prompts), chosen, reference, report_progress)
     if reference:
         side |= _beside_llama_cpp(lab, prompts, races, chosen, progress)
     return report_of(lab, races, chosen, memory, **side)
@@ -90,19 +91,19 @@ def _races(
     lab: LabProtocol,
     prompts: Sequence[Prompt],
     settings: Mapping[str, DecodeSettings],
-    tell: Progress,
+    report_progress: Progress,
     cancel: threading.Event | None,
 ) -> Races:
     """Per method, the finished races of all prompts."""
     races: Races = {method: [] for method in settings}
-    tell(f"prompt 1 of {len(prompts)}", 0.0)
+    report_progress(f"prompt 1 of {len(prompts)}", 0.0)
     for turn in race_turns(lab, prompts, settings, cancel):
         if isinstance(turn, Race):
             races[turn.figures.method].append(turn)
             done = sum(map(len, races.values()))
             number = min(len(prompts), 1 + done // len(settings))
             share = done / (len(prompts) * len(settings))
-            tell(f"prompt {number} of {len(prompts)}", RACES * share)
+            report_progress(f"prompt {number} of {len(prompts)}", RACES * share)
     return races
 
 
@@ -111,20 +112,20 @@ def _measured_aside(
     prompts: Sequence[str],
     chosen: Mapping[str, DecodeSettings],
     reference: bool,
-    tell: Progress,
+    report_progress: Progress,
 ) -> dict[str, object]:
-    """What is measured apart from the races, on a few prompts: fields for `report_of`."""
+    """The measurements besides the races, on a few prompts: fields for `report_of`."""
     main = next(iter(chosen))
-    tell("where the time of a step goes", RACES)
+    report_progress("the parts of a step's time", RACES)
     side: dict[str, object] = {
         "plain_shares": shares(lap for prompt in prompts for lap in plain_laps(lab, prompt)),
         "overhead": _overheads(lab, prompts, chosen[main]) if main in lab.heads else [],
     }
-    tell("cost curve", 0.9)
+    report_progress("cost curve", 0.9)
     side["curve"] = measure_cost_curve(lab.model, WIDTHS, curve_context(lab))
     side["bandwidth"] = read_bandwidth(lab.model.device)
     if reference:
-        tell("transformers' generate()", 0.95)
+        report_progress("transformers' generate()", 0.95)
         compared = measure_reference(lab, prompts, SIDE_TOKENS)
         side["reference"] = compared
         side["plain_over_generate"] = compared.plain_over_generate
@@ -137,7 +138,7 @@ def _beside_llama_cpp(
     prompts: Sequence[Prompt],
     races: Races,
     chosen: Mapping[str, DecodeSettings],
-    tell: Progress,
+    report_progress: Progress,
 ) -> dict[str, object]:
     """llama.cpp's figures on all prompts, or why there are none: fields for `report_of`."""
     fastest = fastest_method(races)
@@ -146,7 +147,7 @@ def _beside_llama_cpp(
     def heard(replies: int) -> None:
         number = max(1, replies)  # the first is a warm-up
         share = REFERENCED + (1 - REFERENCED) * (number - 1) / len(prompts)
-        tell(f"llama.cpp, prompt {number} of {len(prompts)}", share)
+        report_progress(f"llama.cpp, prompt {number} of {len(prompts)}", share)
 
     try:
         found = measure_llama_cpp(
@@ -158,7 +159,7 @@ def _beside_llama_cpp(
 
 
 def plain_laps(lab: LabProtocol, prompt: str) -> Iterator[dict[str, float]]:
-    """Where the time of each plain step goes, in seconds by part."""
+    """The parts of each plain step's time, in seconds."""
     settings = decode_settings(method=PLAIN, max_new_tokens=SIDE_TOKENS)
     for item in lab.steps(lab.encode(prompt, settings), settings):
         if isinstance(item, StepResult):
@@ -185,7 +186,7 @@ def _side_prompts(prompts: Sequence[Prompt]) -> list[str]:
 def _overheads(
     lab: LabProtocol, prompts: Sequence[str], settings: DecodeSettings
 ) -> list[Overhead]:
-    """Of a method with heads, at the tree that was raced and at 64 nodes."""
+    """The overhead of a method with heads, at its tree in the races and at 64 nodes."""
     method = settings.method
     trees = [settings.tree, wide_tree(lab.heads[method].heads.config.num_heads)]
     return [

@@ -33,12 +33,12 @@ Races = dict[str, list[Race]]
 
 
 def settings_of(racing: Sequence[str], **values: object) -> dict[str, DecodeSettings]:
-    """Greedy settings of every method that races plain; plain races itself if there is none."""
+    """Greedy settings of every method that races plain; plain's own if there is none."""
     return {method: decode_settings(method=method, **values) for method in racing or [PLAIN]}
 
 
 def fastest_method(races: Races) -> str | None:
-    """The method that gained most over plain decoding; None if none raced it."""
+    """The method with the highest speedup over plain; None if there is none."""
     speedups = {
         method: geometric_mean(race.figures.speedup for race in group) or 0.0
         for method, group in races.items()
@@ -53,8 +53,8 @@ def race_turns(
     settings: Mapping[str, DecodeSettings],
     cancel: threading.Event | None = None,
 ) -> Iterator[Race | float]:
-    """Every prompt by every method, a step at a time: the share that is done after each step, and
-    each race when it has ended. A race that is cancelled is left out, and ends the rest.
+    """Every prompt by every method, a step at a time: the finished share after each step, and
+    each race when it has ended. A cancelled race is not included, and ends the rest.
     """
     done, total = 0, len(prompts) * len(settings)
     for number, record in enumerate(prompts):

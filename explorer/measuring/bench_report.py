@@ -1,4 +1,4 @@
-"""What a benchmark found, and the verdict in words."""
+"""The report of a benchmark, and its conclusion in words."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ class BenchReport(Schema):
     """The whole benchmark. `speedup` and `per_category` are the main method's over plain.
 
     `speedup` is the geometric mean over prompts and `spread` the half-width of its 95 % interval,
-    which says how far it would move with other prompts of the kind. `details` has what is told of
-    each method beside its speed, and `unavailable` why a method, or llama.cpp, did not run though
-    it was asked for.
+    which says how much it would change with other prompts of the kind. `details` has further
+    figures of each method, and `unavailable` the reason why a method, or llama.cpp, did not run.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -56,9 +55,10 @@ class BenchReport(Schema):
 def verdict_sentence(
     method: str | None, methods: dict[str, MethodFigures], spread: float | None
 ) -> str:
-    """Whether speculation pays on this machine, with the figures that say so.
+    """Whether speculation pays on this machine, with the figures.
 
-    `spread` is the half-width of the speedup's 95 % interval: within it nothing is claimed.
+    `spread` is the half-width of the speedup's 95 % interval; if that contains 1, there is no
+    clear difference.
     """
     ours, plain = methods.get(method or ""), methods.get(PLAIN)
     if ours is None or plain is None or ours.speedup is None:

@@ -1,4 +1,4 @@
-"""Measuring a calibration: thoroughly on prompts, or within seconds at the first start."""
+"""Measures a calibration: thoroughly on prompts, or within seconds at the first start."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ if TYPE_CHECKING:
 CONTEXTS = (128, 512)  # tokens
 QUICK_CURVES = {128: (2, 3, 4, 6, 8, 12, 16, 32, 64), 640: (2, 4, 8, 16)}  # context: widths
 QUICK_ROUNDS = 5
-LEAST_TRUST = 0.3  # below it the few texts are to blame, not the heads
+LEAST_TRUST = 0.3  # a lower value comes from too few texts, not from the heads
 QUICK_REST_MS = 0.5  # draft, accept and commit, until a run has measured them
 SEARCH_REPEATS = 3
-LEAST_POSITIONS = 1000  # near a context length: with fewer, all texts speak for it
+LEAST_POSITIONS = 1000  # near a context length; with fewer, all texts are used
 MOST_NODES = 127  # of a tree; the widest measured pass is one row more
-GUESSED_FIRST = (0.5, 0.34, 0.26, 0.2, 0.16)  # top-1 of heads 1, 2, … that nobody has measured
+GUESSED_FIRST = (0.5, 0.34, 0.26, 0.2, 0.16)  # assumed top-1 of heads 1, 2, … without measurements
 GUESSED_DECAY = 0.35  # from one rank to the next
 
 
@@ -72,13 +72,13 @@ def calibrate(
     `save` is False. Raises ExplorerError without heads or usable prompts.
     """
     model, heads = lab.model, require_heads(lab, method)
-    tell = progress or quiet
+    report = progress or quiet
     if decoded is None:
         settings = decode_settings(method=method, max_new_tokens=max_new_tokens)
-        decoded = decode_texts(lab, prompts, settings, tell)
+        decoded = decode_texts(lab, prompts, settings, report)
     curves = []
     for number, context in enumerate(_fitting(contexts, model)):
-        tell(f"cost curve, {context} tokens of context", 0.7 + 0.3 * number / len(contexts))
+        report(f"cost curve, {context} tokens of context", 0.7 + 0.3 * number / len(contexts))
         curves.append(measure_cost_curve(model, WIDTHS, context, rounds))
     costs = Costs(
         curves=curves,
@@ -97,7 +97,7 @@ def calibrate(
 
 
 class CurveMeter:
-    """Measures the cost curves of a machine quickly, and once for all heads that need them."""
+    """Measures the cost curves of a machine quickly, once for all heads."""
 
     def __init__(self, model: LanguageModel, progress: Progress | None = None) -> None:
         self.model, self.progress = model, progress
@@ -106,7 +106,7 @@ class CurveMeter:
     def curves(self) -> list[CostCurve]:
         """C(n) at every context of QUICK_CURVES that the model can read."""
         if self.progress:
-            self.progress("Measuring what a verify pass costs on this machine", None)
+            self.progress("Measuring the cost of a verify pass on this machine", None)
         widths = {_fitting([context], self.model)[0]: w for context, w in QUICK_CURVES.items()}
         return [
             measure_cost_curve(self.model, rows, context, QUICK_ROUNDS)
@@ -121,7 +121,7 @@ def auto_calibration(
 
     The quick one measures C(n) and the heads' time here and takes the accuracies from the rank
     table in `heads_folder`; heads without a table get guessed accuracies, and the calibration says
-    so in `basis`. Failing to save it is no failure.
+    so in `basis`. It may fail to save it without an error.
     """
     key = key_of(model, heads)
     saved = load_calibration(key, [Path(heads_folder)] if heads_folder else [])
@@ -145,7 +145,7 @@ def auto_calibration(
 
 
 def _by_texts(key: Key, costs: Costs, texts: Sequence[RankedText], basis: Basis) -> Calibration:
-    """The best tree by what the heads got right in texts, and at each context by those so long."""
+    """The best tree by the accuracy on the texts, and at each context on texts that long."""
     contexts = [curve.context_length for curve in costs.curves]
 
     def search(costs: Costs, context: int | None) -> Calibration:
@@ -159,7 +159,7 @@ def _by_texts(key: Key, costs: Costs, texts: Sequence[RankedText], basis: Basis)
 
 
 def _with_auto(calibration: Calibration, costs: Costs, texts: Sequence[RankedText]) -> Calibration:
-    """The same, with the measured trust in the heads and what `auto` should make of the texts."""
+    """The same, with the measured trust in the heads and the expectation for `auto`."""
     found = replay_auto(calibration, costs, texts)
     if found and found.promised > 0:
         trust = min(1.0, max(LEAST_TRUST, (found.tokens_per_step - 1) / found.promised))
@@ -202,7 +202,7 @@ def _by_guess(key: Key, costs: Costs, heads: int) -> Calibration:
 
 
 def guessed_accuracy(num_heads: int) -> list[list[float]]:
-    """Accuracies [heads][rank] to start from where nobody has measured any."""
+    """Assumed accuracies [heads][rank] for heads without measurements."""
     first = [*GUESSED_FIRST, *[GUESSED_FIRST[-1]] * num_heads][:num_heads]
     return [[top * GUESSED_DECAY**rank for rank in range(10)] for top in first]
 
@@ -230,7 +230,7 @@ def time_heads(
 
 
 def require_heads(lab: LabProtocol, method: str) -> MedusaHeads:
-    """The heads that a method drafts with. Raises ExplorerError where none are loaded."""
+    """The heads of a method. Raises ExplorerError if none are loaded."""
     if method not in lab.heads:
         raise ExplorerError(f"Calibrating needs {method.title()} heads: load some with --heads.")
     return lab.heads[method].heads

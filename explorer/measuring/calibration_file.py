@@ -37,12 +37,12 @@ def key_of(model: LanguageModel, heads: MedusaHeads) -> Key:
 
 
 def _kernels(model: LanguageModel) -> str:
-    """What a pass runs on, where that changes its cost: other processors have the same name."""
+    """The instruction set, which changes the cost: different processors have the same name."""
     return f", compiled for {instruction_set().name}" if model.compiled else ""
 
 
 def device_description(device: torch.device) -> str:
-    """The machine as far as it matters to speed: GPU name, or CPU name and number of threads."""
+    """The machine: GPU name, or CPU name and number of threads."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return f"{_cpu_name()}, {torch.get_num_threads()} threads"
@@ -75,9 +75,9 @@ def save_calibration(calibration: Calibration, folder: Path | None = None) -> Pa
 
 
 def load_calibration(key: Key, folders: Sequence[Path] = ()) -> Calibration | None:
-    """The calibration for `key`, looked for in the cache folder and then in `folders`, or None.
+    """The calibration for `key` from the cache folder or else from `folders`, or None.
 
-    A damaged file, or one of another version, counts as none: it is measured again.
+    A damaged file, or one of another version, is ignored: it is measured again.
     """
     for folder in (cache_folder() / FOLDER, *folders):
         path = folder / key.file_name

@@ -1,6 +1,6 @@
-"""A comparison that is watched while it runs: a benchmark with a report after each prompt.
+"""A comparison with live results: a benchmark with a report after each prompt.
 
-It works in short turns, so that whoever holds the model's thread can show what there is, and stop.
+It works in short turns, so that the owner of the model's thread can show results and stop it.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from explorer.records.settings import DecodeSettings
 if TYPE_CHECKING:
     from explorer.measuring.lab_protocol import LabProtocol
 
-MOST_EXPLAINED = 12  # differences that are looked at; each costs a plain run up to its place
+MOST_EXPLAINED = 12  # differences to explain; each costs a plain run up to its position
 
 
 @dataclass(frozen=True)
 class Turn:
-    """What goes on, the share of the races that is done, and a report if there is a new one."""
+    """The present work, the finished share of the races, and a report if there is a new one."""
 
     text: str
     share: float
@@ -52,15 +52,15 @@ def comparison(
 ) -> Iterator[Turn]:
     """Race the methods against plain on every prompt; a report after each prompt and at the end.
 
-    A method that cannot run here is reported as unavailable. Raises ExplorerError for a prompt or
-    setting that does not fit, and if no method can run. Where it is cancelled, it ends after a
-    report on the prompts that were finished.
+    A method that cannot run here is reported as unavailable. Raises ExplorerError for a bad prompt
+    or setting, and if no method can run. If cancelled, it ends after a report on the finished
+    prompts.
     """
     racing = [method for method in dict.fromkeys(methods) if method != PLAIN]
     chosen = settings_of(racing, tree=tree, max_new_tokens=max_new_tokens)
     for record in prompts:
         _check(lab, record, next(iter(chosen.values())))
-    yield Turn("Weighing the methods", 0.0)
+    yield Turn("Measuring each method's memory", 0.0)
     run = _Comparison(lab, prompts, chosen, cancel)
     yield from run.prepare()
     yield from run.races_of_all()
@@ -107,7 +107,7 @@ class _Comparison:
         )
 
     def prepare(self) -> Iterator[Turn]:
-        """What each method adds to memory; those that lack something are set aside."""
+        """Each method's extra memory; methods that cannot run are set aside."""
         for method, settings in list(self.chosen.items()):
             try:
                 self.memory[method] = extra_memory(self.lab, settings)
@@ -115,13 +115,13 @@ class _Comparison:
             except ExplorerError as error:
                 self.unavailable[method] = str(error)
                 del self.chosen[method]
-            yield Turn("Weighing the methods", 0.0)
+            yield Turn("Measuring each method's memory", 0.0)
         if not self.chosen:
             raise ExplorerError(" ".join(self.unavailable.values()))
         self.races = {method: [] for method in self.chosen}
 
     def races_of_all(self) -> Iterator[Turn]:
-        """The races; what they cost aside is measured after the first prompt."""
+        """The races; the side measurements follow the first prompt."""
         count, share = len(self.prompts), 0.0
         for turn in race_turns(self.lab, self.prompts, self.chosen, self.cancel):
             if not isinstance(turn, Race):
@@ -130,7 +130,7 @@ class _Comparison:
                 continue
             self.races[turn.figures.method].append(turn)
             group = {len(races) for races in self.races.values()}
-            if len(group) == 1:  # all methods have been through this prompt
+            if len(group) == 1:  # all methods have decoded this prompt
                 if self.curve is None:
                     yield Turn("The first prompt is done", share, self.report())
                     yield from self.measure_aside(share)
@@ -140,21 +140,21 @@ class _Comparison:
             yield Turn("Cancelled", share, self.report())
 
     def _now(self) -> str:
-        """Which prompt is decoded, and by which method."""
+        """The present prompt and method, in words."""
         methods, count = list(self.chosen), len(self.prompts)
         done = sum(map(len, self.races.values()))
         return f"Prompt {done // len(methods) + 1} of {count}: {methods[done % len(methods)]}"
 
     def measure_aside(self, share: float) -> Iterator[Turn]:
-        """Where plain's time goes, what a pass of so many rows costs, how fast memory is read."""
+        """The parts of a plain step's time, the cost curve, and the read bandwidth."""
         laps = []
         for lap in plain_laps(self.lab, self.prompts[0]["prompt"]):
             laps.append(lap)
-            yield Turn("Measuring where a plain step's time goes", share)
+            yield Turn("Measuring the parts of a plain step's time", share)
             if self.cancelled:
                 return
         self.plain_shares = shares(laps)
-        yield Turn("Measuring what wider passes cost, C(n)", share)
+        yield Turn("Measuring the cost of wider passes, C(n)", share)
         rows = [fact.rows for races in self.races.values() for race in races for fact in race.facts]
         last = next((i for i, n in enumerate(WIDTHS) if n >= max(rows, default=1)), len(WIDTHS))
         widths = WIDTHS[: last + 2]
@@ -162,7 +162,7 @@ class _Comparison:
         self.bandwidth = read_bandwidth(self.lab.model.device)
 
     def explain_differences(self) -> Iterator[Turn]:
-        """What the audit says of texts that differ from plain's; nothing where none does."""
+        """The audit's explanations of texts that differ from plain's."""
         differing = [
             (method, place, race)
             for method, races in self.races.items()
@@ -189,8 +189,8 @@ class _Comparison:
 
     def _explained(self, method: str, race: Race, noise: Noise) -> Race:
         found = explain(self.lab.model, noise, *race.texts, {}, method=method)
-        told = {"verdict": found.verdict, "explanation": found.explanation}
-        difference = race.figures.difference.model_copy(update=told)
+        fields = {"verdict": found.verdict, "explanation": found.explanation}
+        difference = race.figures.difference.model_copy(update=fields)
         return replace(race, figures=race.figures.model_copy(update={"difference": difference}))
 
     def _drop_unfinished(self) -> None:

@@ -1,8 +1,8 @@
-"""C(n): what a verify pass over n rows costs, in one-row passes, on this machine.
+"""Measures C(n): the cost of a verify pass over n rows, in one-row passes, on this machine.
 
 Speculation pays where C(n) stays near 1. It depends on the backend, the device and the length of
 the context, so it is measured: LM head included, every width interleaved with one-row passes so
-that a machine whose speed drifts, or that is busy with something else, hurts all widths alike.
+that a drift of the machine's speed, or another program, affects all widths equally.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ def measure_cost_curve(
     context_length: int = 128,
     rounds: int = 5,
 ) -> CostCurve:
-    """Time passes of all `widths` behind a context of `context_length` tokens.
+    """Time passes of all `widths` after a context of `context_length` tokens.
 
-    Works on a cache of its own and leaves the model as it was.
+    Uses its own cache and does not change the model.
     """
     cache = filled_cache(model, context_length)
     times = InterleavedTimes(widths)
@@ -104,7 +104,7 @@ def tree_rows(n: int) -> tuple[torch.Tensor, torch.Tensor]:
 def _time_pass(
     model: LanguageModel, cache: KVCache, depths: torch.Tensor, visible: torch.Tensor
 ) -> float:
-    """Milliseconds of one verify pass, LM head included. The cache ends as it began."""
+    """Milliseconds of one verify pass, LM head included. The cache does not change."""
     tokens = torch.arange(len(depths)) % model.vocab_size
     model.synchronise()
     start = time.perf_counter()

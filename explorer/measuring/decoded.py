@@ -1,4 +1,4 @@
-"""Texts decoded to be measured on: what the heads got right in them, and what steps took."""
+"""Texts decoded for measurements: the heads' right predictions, and the times of steps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Decoded:
-    """Greedy replies with heads: which predictions were right, and what the steps' parts took.
+    """Greedy replies with heads: the right predictions, and the times of a step's parts.
 
     Times are medians over steps, in milliseconds: of the heads, and of draft, accept and commit
     together.
@@ -37,15 +37,15 @@ def decode_texts(
     lab: LabProtocol,
     prompts: Sequence[Prompt],
     settings: DecodeSettings,
-    tell: Progress,
+    report: Progress,
     cancel: threading.Event | None = None,
 ) -> Decoded:
-    """Decode every prompt; cancelled, what was finished counts. Raises ExplorerError: too short."""
+    """Decode every prompt, or some if cancelled. Raises ExplorerError: too short."""
     if not prompts:
         raise ExplorerError("Calibrating needs at least one prompt.")
     texts, steps = [], []
     for number, record in enumerate(prompts):
-        tell(f"prompt {number + 1} of {len(prompts)}", 0.7 * number / len(prompts))
+        report(f"prompt {number + 1} of {len(prompts)}", 0.7 * number / len(prompts))
         trace = finished(lab.decode(record["prompt"], settings, cancel=cancel), cancel)
         if trace is None:
             break

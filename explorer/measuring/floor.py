@@ -1,4 +1,4 @@
-"""What the steps of a loaded lab have to read, and the floors that follow for a benchmark."""
+"""The bytes that the steps of a loaded lab read, and the floors of a benchmark."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def step_reads(model: LanguageModel, heads: MedusaHeads | None = None) -> StepReads:
-    """What one step reads: the model's weights once and, with heads, theirs once."""
+    """The bytes of one step: the model's weights once and, with heads, theirs once."""
     weights = model.step_bytes(0)
     return StepReads(
         weights=weights,
@@ -27,8 +27,8 @@ def step_reads(model: LanguageModel, heads: MedusaHeads | None = None) -> StepRe
 
 
 def reads_of(lab: LabProtocol, settings: DecodeSettings) -> StepReads | None:
-    """What a step of the settings' method reads; None for a draft model, which runs several times
-    in a step, and not always as often. Raises ExplorerError if it lacks heads."""
+    """The bytes that a step of the settings' method reads; None for a draft model, which runs a
+    varying number of times in a step. Raises ExplorerError if heads are missing."""
     if find_method(settings.method, lab.heads).draft_model:
         return None
     chosen = lab.heads_for(settings)

@@ -1,4 +1,4 @@
-"""Heads as they are decoded with: beside the trees that this machine is fastest with."""
+"""Heads with the trees that are fastest on this machine."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from explorer.heads.heads import MedusaHeads
 
 @dataclass(frozen=True)
 class HeadSet:
-    """Heads, where they came from, and the trees that this machine decodes fastest with.
+    """Heads, their source, and the trees that are fastest on this machine.
 
-    By the context length in tokens that they are best at: `auto_trees` choose their nodes anew in
-    every step, `fixed_trees` do not.
+    The trees are given by the context length in tokens that they are best at: `auto_trees` choose
+    their nodes again in every step, `fixed_trees` do not.
     """
 
     heads: MedusaHeads

@@ -1,8 +1,7 @@
-"""What measuring needs of a loaded lab.
+"""The part of a loaded lab that measuring needs.
 
-The lab itself lies above: loading one measures this machine's cost curve, so that `auto` trees
-know their prices. Measurements that run a lab therefore ask for this protocol, which `lab.Lab`
-fulfils.
+`lab.Lab` implements it. This package cannot import that class, because loading a lab measures this
+machine's cost curve for `auto` trees.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class LabProtocol(Protocol):
         """Token ids of the prompt. Raises ExplorerError if it is empty or too long."""
 
     def heads_for(self, settings: DecodeSettings) -> HeadSet | None:
-        """The heads that the settings' method drafts with. Raises ExplorerError."""
+        """The heads of the settings' method. Raises ExplorerError."""
 
     def tree_for(self, settings: DecodeSettings, prompt_tokens: int = 0) -> Tree | DynamicTree:
         """The tree that the settings ask for. Raises ExplorerError if it does not fit the heads."""
@@ -39,7 +38,7 @@ class LabProtocol(Protocol):
         """The model that `draft-model` drafts with."""
 
     def steps(self, ids: list[int], settings: DecodeSettings) -> Iterator[Prefilled | StepResult]:
-        """The steps of a method as they are, without recording. Raises ExplorerError."""
+        """The steps of a method, without recording. Raises ExplorerError."""
 
     def decode(
         self, prompt: str, settings: DecodeSettings, cancel: threading.Event | None = None

@@ -1,8 +1,8 @@
-"""Our decoding against llama.cpp's plain decoding of the same GGUF file: a yardstick from outside.
+"""This product's decoding beside llama.cpp's plain decoding of the same GGUF file.
 
 Both get the same token ids and as many threads, decode greedily, and take turns prompt by prompt;
-who begins changes. One waits while the other decodes, and how much of the CPU it used meanwhile is
-measured. The first new token comes from the prompt's pass and is left out, on all sides.
+the order changes. One waits while the other decodes, and the CPU time that it uses meanwhile is
+measured. The first new token comes from the prompt's pass; no side's time includes it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from explorer.models.base import LanguageModel
 
 LLAMA_CPP, BEST = "llama.cpp", "best"
-REPLY_SECONDS = 300.0  # for a reply, before it counts as hung
+REPLY_SECONDS = 300.0  # seconds for a reply, after which it counts as hung
 SLOTS = 256  # llama.cpp's KV cache comes in multiples of this
 
 
@@ -35,8 +35,8 @@ class LlamaCpp(Schema):
     """Tokens per second of llama.cpp, plain decoding and the fastest method raced, and ratios.
 
     `version` is its package's. `identical_prompts` counts the prompts on which plain decoding wrote
-    llama.cpp's very tokens: its activations are rounded otherwise, so texts may part.
-    `same_prompt_tokens` says whether it read as many tokens of every prompt as it was given.
+    the same tokens as llama.cpp, which rounds activations in another way, so texts may differ.
+    `same_prompt_tokens` says whether it read every prompt's tokens, and no others.
     `idle_cpu` is the CPU time that its process took while it waited, as a share of one core, and
     `our_idle_cpu` that of ours: near 0, or the two disturbed each other.
     """
@@ -77,13 +77,13 @@ def measure_llama_cpp(
     prompts: Sequence[str],
     plain: DecodeSettings,
     best: DecodeSettings | None,
-    tell: Callable[[int], None],
+    report: Callable[[int], None],
     start: Callable[[], Sequence[str]] = worker_command,
 ) -> LlamaCpp:
     """Decode every prompt by llama.cpp, with the settings `plain`, and with `best` if given.
 
-    `tell` hears how many replies llama.cpp has given, a warm-up first. `start` gives the command of
-    its process. Raises ExplorerError, one sentence, where it is not installed, cannot read the
+    `report` gets the number of llama.cpp's replies, with a warm-up first. `start` gives its
+    command. Raises ExplorerError, one sentence, where it is not installed, cannot read the
     model, or fails.
     """
     path, most = _same_file(lab.model), plain.max_new_tokens
@@ -93,7 +93,7 @@ def measure_llama_cpp(
         slots = max((len(prompt) for prompt in ids), default=0) + most
         slots += -slots % SLOTS
         opened = worker.ask({"model": path, "threads": threads, "context": slots}, START_SECONDS)
-        theirs = _Theirs(worker, tell)
+        theirs = _Theirs(worker, report)
         runs = {LLAMA_CPP: theirs.run, PLAIN: _run_of(lab, plain)}
         if best is not None:
             runs[BEST] = _run_of(lab, best)
@@ -118,9 +118,9 @@ def measure_llama_cpp(
 
 
 def _same_file(model: LanguageModel) -> str:
-    """The file that both read. Raises ExplorerError where the comparison would not be one."""
+    """The file that both read. Raises ExplorerError if a comparison is impossible."""
     if model.gguf is None:
-        raise ExplorerError("llama.cpp was not measured, because this model is no GGUF file.")
+        raise ExplorerError("llama.cpp was not measured, because this model is not a GGUF file.")
     if model.tuned:
         raise ExplorerError(
             "llama.cpp was not measured, because an adapter has changed this model's weights."
@@ -139,10 +139,10 @@ def _run_of(lab: LabProtocol, settings: DecodeSettings) -> Callable[[list[int], 
 
 @dataclass
 class _Theirs:
-    """llama.cpp's side, and what both sides cost while they wait."""
+    """llama.cpp's side, and the CPU time of both sides while they wait."""
 
     worker: Worker
-    tell: Callable[[int], None]
+    report: Callable[[int], None]
     same_prompt_tokens: bool = True
     _replies: int = 0
     _waited: float = 0.0
@@ -150,7 +150,7 @@ class _Theirs:
     _last: Reply | None = None
 
     def run(self, ids: list[int], most: int) -> TimedRun:
-        self.tell(self._replies)
+        self.report(self._replies)
         self._replies += 1
         wall, cpu = time.perf_counter(), time.process_time()
         answer = self.worker.ask({"prompt": ids, "max_new_tokens": most}, REPLY_SECONDS)
@@ -176,5 +176,5 @@ def _understood(answer: dict[str, Any]) -> Reply:
         return Reply.model_validate(answer)
     except ValidationError as error:
         raise ExplorerError(
-            "llama.cpp was not measured, because its process wrote something that is no answer."
+            "llama.cpp was not measured, because its process wrote an invalid answer."
         ) from error

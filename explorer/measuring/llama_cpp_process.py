@@ -1,7 +1,7 @@
-"""llama.cpp in a process of its own, asked over its standard input and output.
+"""llama.cpp in a separate process, with requests over its standard input and output.
 
-Its Python package lives in an environment beside ours (`make reference`), so that neither has to
-agree with the other's dependencies. Requests and answers: `measuring/llama_cpp_worker.py`.
+Its Python package is in a separate environment (`make reference`), so that its dependencies cannot
+conflict with this product's. Requests and answers: `measuring/llama_cpp_worker.py`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LEAVE_SECONDS = 5.0
 
 
 def worker_command() -> list[str]:
-    """The command that starts the worker. Raises ExplorerError where llama.cpp is not installed."""
+    """The command that starts the worker. Raises ExplorerError if llama.cpp is not installed."""
     places = (ENVIRONMENT / "bin" / "python", ENVIRONMENT / "Scripts" / "python.exe")
     python = next((str(place) for place in places if place.is_file()), None)
     if python is None and importlib.util.find_spec(PACKAGE):
@@ -85,7 +85,7 @@ class Worker:
         except ValueError:
             answer = None
         if not isinstance(answer, dict):
-            raise self._failed("its process wrote something that is no answer")
+            raise self._failed("its process wrote an invalid answer")
         if "error" in answer:
             raise self._failed(f"it said: {' '.join(str(answer['error']).split())[:200]}")
         return answer
@@ -101,7 +101,7 @@ class Worker:
         return f"was ended by {signal.Signals(-status).name}"
 
     def close(self) -> None:
-        """End the process, by force if it does not leave by itself."""
+        """End the process, by force if it does not end by itself."""
         with contextlib.suppress(OSError):
             self._process.stdin.close()
         try:

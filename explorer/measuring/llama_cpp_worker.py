@@ -1,6 +1,6 @@
 """Plain decoding by llama.cpp, as a program of its own: one JSON object a line, in and out.
 
-It runs by the Python of an environment that has `xllamacpp` and knows nothing of the rest of this
+The Python of an environment with `xllamacpp` runs it; it does not import the rest of this
 package. `measuring/llama_cpp_process.py` starts it. The first request opens a model and every
 further one decodes a prompt greedily; each is answered by one line, which holds "error" where it
 failed. It ends with its standard input.
@@ -36,7 +36,7 @@ def open_model(request: dict[str, Any]) -> Any:
 
 
 def decoded(server: Any, request: dict[str, Any]) -> dict[str, Any]:
-    """One greedy reply: its token ids, and how long the passes after the prompt's took.
+    """One greedy reply: its token ids, and the time of the passes after the prompt's.
 
     llama.cpp's clock starts with the first new token, which the prompt's pass has given: so
     `predicted_ms` holds one pass fewer than there are tokens, and `passes` says how many.
@@ -46,7 +46,7 @@ def decoded(server: Any, request: dict[str, Any]) -> dict[str, Any]:
             "prompt": request["prompt"],
             "max_tokens": request["max_new_tokens"],
             "temperature": 0,
-            "samplers": ["temperature"],  # its other samplers cost time and choose nothing here
+            "samplers": ["temperature"],  # its other samplers cost time and have no effect here
             "cache_prompt": False,
             "return_tokens": True,
             "verbose": True,
@@ -73,11 +73,11 @@ class Idling:
         self._seconds = self._cpu_seconds = 0.0
 
     def begin(self) -> None:
-        """The answer has left."""
+        """The answer was sent."""
         self._since = self._now()
 
     def end(self) -> None:
-        """A request has come."""
+        """A request arrived."""
         wall, cpu = self._now()
         self._seconds += wall - self._since[0]
         self._cpu_seconds += cpu - self._since[1]
@@ -92,7 +92,7 @@ class Idling:
 
 
 def requests(lines: TextIO, idling: Idling) -> Iterator[dict[str, Any]]:
-    """The requests as they come; what waiting for them costs is noted."""
+    """The requests in order; records the CPU time of waiting for them."""
     for line in lines:
         idling.end()
         yield json.loads(line)
@@ -103,10 +103,10 @@ def serve(lines: TextIO, answers: TextIO) -> None:
 
     def answer(work: Callable[[], dict[str, Any]]) -> None:
         try:
-            told = work()
-        except Exception as error:  # whatever it is, the other side has to hear of it
-            told = {"error": f"{error}".strip() or type(error).__name__}
-        print(json.dumps(told), file=answers, flush=True)
+            result = work()
+        except Exception as error:  # any error: the other side needs the answer
+            result = {"error": f"{error}".strip() or type(error).__name__}
+        print(json.dumps(result), file=answers, flush=True)
         idling.begin()
 
     def opened(request: dict[str, Any]) -> dict[str, Any]:

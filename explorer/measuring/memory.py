@@ -1,4 +1,4 @@
-"""What a method holds in memory beside the base model, counted from the tensors themselves."""
+"""The memory that a method adds to the base model's, counted from the tensors."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from explorer.measuring.lab_protocol import LabProtocol
     from explorer.models.base import LanguageModel
 
-CONTEXT = 128  # tokens in a draft model's KV cache when it is weighed
+CONTEXT = 128  # tokens in a draft model's KV cache when its memory is counted
 
 
 class ExtraMemory(Schema):
-    """Bytes beside the base model's. Tensors that the base model owns too are not counted.
+    """Bytes in addition to the base model's. Tensors of the base model are not counted again.
 
-    `cache_bytes` is a KV cache of the method's own, holding `context_length` tokens. `share` is
+    `cache_bytes` is the method's own KV cache as allocated for `context_length` tokens. `share` is
     all of it over `base_bytes`, the base model's weights.
     """
 
@@ -49,7 +49,7 @@ class ExtraMemory(Schema):
 
 
 def extra_memory(lab: LabProtocol, settings: DecodeSettings) -> ExtraMemory:
-    """What the settings' method adds to the base model. Raises ExplorerError if it lacks heads.
+    """The memory of the settings' method. Raises ExplorerError if heads are missing.
 
     A draft model is loaded for it, if it is not yet. N-gram pools and indices are Python objects
     of some kilobytes and count as nothing.

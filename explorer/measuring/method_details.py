@@ -1,4 +1,4 @@
-"""What a benchmark tells of each method beside its speed: why it is as fast as it is."""
+"""Details of each method in a benchmark, besides its speed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class MethodDetails(Schema):
 
     `plain_tokens_per_second` is of the plain lanes of its own races. `spread` is the half-width of
     the speedup's 95 % interval over prompts. `emitted_per_step` counts steps by the tokens they
-    emitted. `identical_prompts` counts those on which this very run wrote plain decoding's text.
+    emitted. `identical_prompts` counts those on which this run wrote plain decoding's text.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -1,9 +1,9 @@
-"""How much a token's logits move when only the shape of the pass changes.
+"""The noise of logits: how much they change when only the shape of the pass changes.
 
 A token computed in a pass of one row and the same token computed inside a wider pass, or inside a
 tree pass, should be the same bits; with most kernels they are not, and then two nearly equal
 logits can change places. This is measured, on real text, so that a difference between Medusa and
-plain decoding can be told from a bug.
+plain decoding can be distinguished from a bug.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _tree_pass(part: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Te
     n = 2 * m - 1
     rows = torch.empty(n, dtype=torch.long)
     rows[path] = part
-    rows[1::2] = part[:-1]  # a token that is no stranger to the text
+    rows[1::2] = part[:-1]  # a token of the text
     # Depth d has the rows 2d − 1 (wrong) and 2d (text); both hang below row 2d − 2.
     depths, visible = rows_of([-1, *(2 * ((row + 1) // 2) - 2 for row in range(1, n))])
     return rows, depths, visible, path

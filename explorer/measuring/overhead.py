@@ -1,4 +1,4 @@
-"""Where the time of a step goes, and what recording a trace adds to it.
+"""The parts of a step's time, and the time that recording a trace adds.
 
 Decoding without recording, decoding with recording and plain decoding run interleaved on the same
 prompts, so that the comparison holds on a machine whose speed drifts.
@@ -26,7 +26,7 @@ Item = TypeVar("Item")
 
 
 class Overhead(Schema):
-    """One tree: how its step divides, and how much slower recording makes it.
+    """One tree: the parts of its step, and the cost of recording.
 
     `recording` is recording's time over that of a step without: 0.03 means 3 % slower. It is
     measured as recording on versus off and may come out a little below 0.

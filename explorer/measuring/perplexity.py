@@ -1,10 +1,10 @@
-"""What an acceptance rule does to the text: its perplexity under the base model, by temperature.
+"""The perplexity of texts under the base model, by acceptance rule and temperature.
 
 Every rule writes a reply to every prompt, and the base model reads the replies back, teacher-forced
-in one pass each, with its full distribution at temperature 1: whatever the text was drawn with, it
-is judged alike. Sampling is lossless, so its texts are what the base model writes by itself at that
-temperature; how far typical acceptance is from them is what it changes. Lower is likelier, not
-better: the likeliest text of all, the greedy one, is often dull.
+in one pass each, with its full distribution at temperature 1, however the text was drawn. Sampling
+is lossless, so its texts are those of the base model at that temperature; the distance of typical
+acceptance from them is its loss. Lower means likelier, not better: the greedy text, which has the
+lowest perplexity, is often dull.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The texts that a model's passes are tried on, and the logits that come of them.
+"""The texts for testing a model's passes, and the resulting logits.
 
-A probe is a prefix, a tree with siblings behind it, and the pass behind the tree's accepted path.
+A probe is a prefix, a tree with siblings after it, and the pass after the tree's accepted path.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ MOST_PREFIX = 600  # tokens: a window that is wider is crossed in the miniature 
 TREE = Tree(((0,), (1,), (2,), (0, 0), (1, 0), (1, 1), (1, 1, 0)))  # siblings and cousins
 LEAVES = [row for row, children in enumerate(TREE.children) if not children]
 ACCEPTED = TREE.path_to(TREE.n - 1)  # rows 0, 2, 6, 7: not side by side
-BEHIND = 2  # tokens of the pass behind the tree
+BEHIND = 2  # tokens of the pass after the tree
 
 
 @dataclass(frozen=True)
 class Probe:
-    """A prefix [p], a tree's tokens [n], and the tokens [b] of the pass behind its path."""
+    """A prefix [p], a tree's tokens [n], and the tokens [b] of the pass after its path."""
 
     prefix: torch.Tensor
     tokens: torch.Tensor
@@ -51,13 +51,13 @@ class Probe:
 
 
 def difference(ours: torch.Tensor, theirs: torch.Tensor) -> torch.Tensor:
-    """How far rows of logits [m, V] differ at most: [m], in shares of the spread of `theirs`."""
+    """The largest difference of rows of logits [m, V]: [m], relative to the spread of `theirs`."""
     return (ours - theirs).abs().amax(-1) / max((theirs.max() - theirs.min()).item(), 1e-3)
 
 
 @torch.inference_mode()
 def own_logits(network: PreTrainedModel, probe: Probe) -> torch.Tensor:
-    """[m, V]: the network's own logits: of the prefix, of every node, and behind the path."""
+    """[m, V]: the network's own logits: of the prefix, of every node, and after the path."""
     texts = probe.texts
     longest = max(map(len, texts))
     padded = torch.stack([F.pad(text, (0, longest - len(text)), value=5) for text in texts])
@@ -73,7 +73,7 @@ def own_logits(network: PreTrainedModel, probe: Probe) -> torch.Tensor:
 
 @torch.inference_mode()
 def our_logits(model: LanguageModel, probe: Probe) -> torch.Tensor:
-    """The same rows from passes of our own: the prefix in two, the tree, and two rows behind it."""
+    """The same rows from our own passes: the prefix in two, the tree, and two rows after it."""
     cache, half = KVCache.of(model), len(probe.prefix) // 2
     parts = [causal_pass(model, part, cache) for part in probe.prefix.tensor_split([half])]
     parts.append(model.forward(probe.tokens, TREE.depths, TREE.mask, cache))
@@ -83,7 +83,7 @@ def our_logits(model: LanguageModel, probe: Probe) -> torch.Tensor:
 
 
 def causal_pass(model: LanguageModel, tokens: torch.Tensor, cache: KVCache) -> torch.Tensor:
-    """Hidden states [n, H] of tokens [n] behind the cache's text, which they then belong to."""
+    """Hidden states [n, H] of tokens [n] after the cache's text; commits them."""
     n = len(tokens)
     if n == 0:
         return torch.empty(0, model.hidden_size)

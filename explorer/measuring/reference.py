@@ -1,8 +1,8 @@
-"""Plain decoding against `generate()` of transformers, on the same weights and backend.
+"""Plain decoding beside `generate()` of transformers, on the same weights and backend.
 
-Plain decoding is the baseline of every speedup that is shown, so it must not be a straw man. Both
-decode the same prompts greedily, in turn; prefill is left out on both sides: the time is that from
-the first new token to the last.
+Plain decoding is the baseline of every speedup, so it must not be slow. Both decode the same
+prompts greedily, in turn. Neither side's time includes the prefill: it runs from the first new
+token to the last.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Reference(Schema):
 def measure_reference(
     lab: LabProtocol, prompts: Sequence[str], max_new_tokens: int = 64
 ) -> Reference:
-    """Decode every prompt with both, the one that goes first changing from prompt to prompt."""
+    """Decode every prompt with both; the order alternates from prompt to prompt."""
     settings = decode_settings(method="plain")
     runs = {
         "generate": lambda ids, most: after_first(generate(lab.model, ids, most)),
@@ -73,7 +73,7 @@ def after_first(run: Run) -> TimedRun:
 
 @dataclass(frozen=True)
 class Turns:
-    """What several ways to decode did on the same prompts.
+    """The results of several ways to decode on the same prompts.
 
     rates  tokens per second of each, None where nothing was timed
     texts  the new tokens of each, prompt by prompt
@@ -93,7 +93,7 @@ def in_turn(
     prompts: Sequence[list[int]],
     max_new_tokens: int,
 ) -> Turns:
-    """Several ways to decode, over the same prompts (token ids), each prompt begun by another."""
+    """Several ways to decode, over the same prompts (token ids), in alternating order."""
     tokens, seconds = dict.fromkeys(runs, 0), dict.fromkeys(runs, 0.0)
     texts: dict[str, list[list[int]]] = {name: [] for name in runs}
     for ids in prompts[:1]:  # warm up, so that none pays for the first allocation
@@ -118,12 +118,12 @@ def quotient(a: float | None, b: float | None) -> float | None:
 
 
 def plain(lab: LabProtocol, ids: list[int], max_new_tokens: int) -> Run:
-    """Our plain decoding, by the clock on the wall."""
+    """This product's plain decoding, by the wall clock."""
     return ours(lab, ids, decode_settings(method="plain", max_new_tokens=max_new_tokens))
 
 
 def ours(lab: LabProtocol, ids: list[int], settings: DecodeSettings) -> Run:
-    """Our decoding by any method, by the clock on the wall."""
+    """This product's decoding by any method, by the wall clock."""
     tokens: list[int] = []
     start = end = 0.0
     for item in lab.steps(ids, settings):
@@ -164,7 +164,7 @@ def clocked_generate(
         pad_token_id=eos[0] if eos else 0,
         **options,
     )
-    # Inference mode is more than most callers grant it, and what our own loop runs in.
+    # In inference mode, as our own loop, although most callers do not use it.
     with torch.inference_mode(), model.library_attention(), _no_settings_of_its_own(model.network):
         output = model.network.generate(
             input_ids=prompt,
@@ -178,7 +178,7 @@ def clocked_generate(
 
 @contextlib.contextmanager
 def _no_settings_of_its_own(network: PreTrainedModel) -> Iterator[None]:
-    """Within it, the model's own generation_config (penalties, forbidden tokens) is out of play."""
+    """Inside this context the model's own generation_config (penalties, …) has no effect."""
     own = network.generation_config
     network.generation_config = GenerationConfig()
     try:
@@ -188,7 +188,7 @@ def _no_settings_of_its_own(network: PreTrainedModel) -> Iterator[None]:
 
 
 class Clock(BaseStreamer):
-    """Notes when the first and the last new token came, and how many came at first."""
+    """Records the times of the first and the last new token, and the size of the first batch."""
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model

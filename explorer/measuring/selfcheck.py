@@ -1,10 +1,10 @@
-"""What is true of a model is found out on the machine at hand, not taken on trust.
+"""The start-up check: tests a model's passes on the machine at hand.
 
 Two questions at start-up: do our passes (own cache, own mask, own attention, own LM head) compute
 the logits that the unmodified network itself computes for the same texts; and is a row's result the
-same bits whatever the rows beside it?
-The first is asked twice: of a tiny random network of the same architecture before the weights are
-read (models/miniature.py), where windows and borders are near, and of the loaded network.
+same bits with any rows beside it?
+The first is tested twice: on a tiny random network of the same architecture before the weights are
+read (models/miniature.py), with small windows and limits, and on the loaded network.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from explorer.models.rotary import settle_rotary
 from explorer.records.errors import ExplorerError
 
 LIMITS = (64, 16)  # rows that a product of the LM head is limited to, the first that is invariant
-# Most that two right computations may differ, as a share of the logits' spread.
+# Largest difference of two right computations, as a share of the logits' spread.
 SAME_MEANING = {"fp32": 1e-3}
 SAME_MEANING_ROUNDED = 0.2  # on backends that round
 EXACT = "Bit-exact on this machine: a token's hidden state does not depend on the pass's width."
@@ -38,7 +38,7 @@ NOT_EXACT = "Not bit-exact: this backend's results vary in the last bits with th
 def check_model(model: LanguageModel) -> None:
     """Set `model.bit_exact`, or raise ExplorerError if the architecture is not understood.
 
-    The model is left with the first attention that is right: in fixed order, else the library's.
+    The model keeps the first attention that is right: in fixed order, else the library's.
     Its texts end where its rotary factors would change.
     """
     refuse_unsupported(model.network, model.name)
@@ -46,7 +46,7 @@ def check_model(model: LanguageModel) -> None:
     if border is not None and border < model.context_length:
         model.context_length = border
         model.notes.append(
-            f"Texts end at {border} tokens: behind that the model's rotary factors change, which "
+            f"Texts end at {border} tokens: after that the model's rotary factors change, which "
             "cached keys cannot follow."
         )
     make_lm_head_invariant(model)
@@ -68,15 +68,15 @@ def check_model(model: LanguageModel) -> None:
 def check_architecture(config: PretrainedConfig, name: str) -> None:
     """Refuse an architecture before its weights are read. Raises ExplorerError.
 
-    A tiny random network of the same kind is tried; where none can be made, the loaded network has
-    to show it.
+    It tests a tiny random network of the same kind; if none can be made, the loaded network is
+    tested later.
     """
     refuse_unsupported(config, name)
     try:
         network = tiny_network(miniature(config))
         with torch.inference_mode():
             network(input_ids=torch.arange(3, 8)[None])
-    except Exception:  # its class does not take so small a network: nothing is said of ours
+    except Exception:  # its class cannot be so small: this says nothing about the real network
         return
     check_model(wrapped(network, name))
 
@@ -99,7 +99,7 @@ def wrapped(network: torch.nn.Module, name: str) -> LanguageModel:
 
 
 def unsupported(name: str, model_type: str, fault: str) -> ExplorerError:
-    """The refusal of an architecture, with what was found."""
+    """The refusal of an architecture, with the reason."""
     return ExplorerError(
         f"The architecture of {name} ({model_type}) is not supported: {fault}; choose another "
         "model."
@@ -120,7 +120,7 @@ def _choose_right_attention(model: LanguageModel) -> str | None:
             fault = _fault(model)
         except (MemoryError, torch.OutOfMemoryError):
             raise
-        except Exception as error:  # whatever a network raises that does not take our passes
+        except Exception as error:  # any exception of a network that does not support our passes
             fault = f"its passes fail with a tree ({type(error).__name__}: {_short(error)})"
         if fault is None:
             return None
@@ -134,13 +134,13 @@ def _attentions(model: LanguageModel) -> list[str]:
 
 
 def _fault(model: LanguageModel) -> str | None:
-    """What our passes get wrong, if anything: compared with the network's own logits."""
+    """The fault of our passes, if any, compared with the network's own logits."""
     with torch.inference_mode():
         probe = Probe.of(model)
         with model.library_attention():
             theirs = own_logits(model.network, probe)
         if not theirs.isfinite().all():
-            return "its logits are no numbers"
+            return "its logits are not numbers"
         model.whole_network = _needs_whole_network(model, probe.prefix)
         if fault := _head_fault(model, probe.prefix):
             return fault
@@ -154,7 +154,7 @@ def _fault(model: LanguageModel) -> str | None:
 
 
 def _needs_whole_network(model: LanguageModel, tokens: torch.Tensor) -> bool:
-    """Whether something stands between the network's body and its LM head, or hides the body."""
+    """Whether there are operations between the network's body and its LM head."""
     inputs = {"input_ids": tokens[None].to(model.device)}
     with model.library_attention():
         given = lm_head_input(model.network, **inputs)
@@ -166,7 +166,7 @@ def _needs_whole_network(model: LanguageModel, tokens: torch.Tensor) -> bool:
 
 
 def _head_fault(model: LanguageModel, tokens: torch.Tensor) -> str | None:
-    """What our LM head gets wrong, given the network's own hidden states."""
+    """The fault of our LM head, if any, with the network's own hidden states."""
     with model.library_attention():
         theirs = model.network(input_ids=tokens[None].to(model.device)).logits[0].float()
         hidden = model.hidden_states(tokens)
@@ -177,12 +177,12 @@ def _head_fault(model: LanguageModel, tokens: torch.Tensor) -> str | None:
         ours = model.logits(hidden)
         if ours.shape == theirs.shape and difference(ours, theirs).max() <= most:
             return None
-    return "its LM head is more than a matrix, and what it adds is not known here"
+    return "its LM head is more than a matrix, and its other operations are not supported"
 
 
 @torch.inference_mode()
 def _forget_stray_window(model: LanguageModel) -> None:
-    """Take a window that no layer has out of the configuration: caches of the library go by it."""
+    """Remove a window that no layer uses from the configuration: the library's caches use it."""
     window = getattr(model.config, "sliding_window", None)
     if not isinstance(window, int) or window + 1 >= model.context_length:
         return  # no text is as long
@@ -199,7 +199,7 @@ def _forget_stray_window(model: LanguageModel) -> None:
     if all(mask[..., 0].all() for mask in layout.masks):
         try:
             model.config.sliding_window = None
-        except Exception:  # a class that has no word for "none": a window that no text reaches
+        except Exception:  # a class without a value for "none": a window that no text reaches
             model.config.sliding_window = 1 << 30
 
 
@@ -221,10 +221,10 @@ def _widths(count: int) -> tuple[list[int], list[int], list[int]]:
 
 
 def make_lm_head_invariant(model: LanguageModel) -> None:
-    """Limit the LM head's products to widths that give a row the same bits whatever the width.
+    """Limit the LM head's products to widths with which a row has the same bits at any width.
 
     Libraries change their tiling with the number of rows, at a width that differs from machine to
-    machine. Only where no limit helps is every product padded, which costs plain decoding, too.
+    machine. Only if no limit helps, every product is padded, which slows plain decoding, too.
     """
     head = model.lm_head
     if head.invariant:

@@ -30,19 +30,19 @@ Answer = dict[str, Any]
 TURN = 0.25  # seconds of decoding between two messages to the client
 ABOUT_RUN = (
     "Decode one prompt with speculative decoding and measure it: the text, tokens per second, and "
-    "tokens per step. While it goes on, each update holds state, text and new_tokens."
+    "tokens per step. During the run, each update holds state, text and new_tokens."
 )
 ABOUT_RACE = (
     "Race decoding methods against plain decoding of the same prompt, interleaved on the same "
     "weights: each lane's tokens per second, the speedup, and whether the texts are identical. "
-    "While it goes on, each update holds state, text and new_tokens."
+    "During the race, each update holds state, text and new_tokens."
 )
 
 
 class Api:
-    """The endpoints as generators: updates while a run waits and decodes, its result last.
+    """The endpoints as generators: updates while a run waits and decodes, then its result.
 
-    Gradio closes them when the client goes away, and that ends the run.
+    Gradio closes them when the client disconnects, which ends the run.
     """
 
     def __init__(self, worker: ModelWorker, limits: Limits) -> None:
@@ -50,7 +50,7 @@ class Api:
 
     def run(self, prompt: object, trace: object, **given: object) -> Iterator[Answer]:
         """What `python -m explorer run --json` prints; `trace` holds the trace, or null."""
-        from explorer.analysis.results import run_result  # takes a second: the page comes first
+        from explorer.analysis.results import run_result  # takes a second: the page loads first
 
         settings, wanted = checked_settings(prompt, given, self.limits), _flag(trace)
         builder = TraceBuilder()
@@ -89,7 +89,7 @@ class Api:
         add: Callable[[Item], None],
         shown: TraceBuilder,
     ) -> Iterator[Answer]:
-        """Wait for the model, then hand what the run tells to `add`."""
+        """Wait for the model, then pass the run's events to `add`."""
         ticket = self.worker.enter()
         try:
             for _ in until_turn(self.worker, ticket):
@@ -118,7 +118,7 @@ def connect_api(worker: ModelWorker, limits: Limits, demo: gr.Blocks) -> None:
     ):
         endpoint = _endpoint(answers, arguments)
         describe(endpoint, name, about, arguments, Answer)
-        # One limit for all that waits for the model, whoever asked.
+        # One limit for all runs that wait for the model, from the page or from here.
         queue = {"concurrency_limit": limits.waiting_runs, "concurrency_id": RUNS}
         number = gr.api(endpoint, api_name=name, **queue)["id"]
         function = demo.fns[number]
@@ -157,7 +157,7 @@ def _names(methods: object) -> list[str]:
 
 def _flag(trace: object) -> bool:
     if not isinstance(trace, bool):
-        raise ExplorerError("trace is a yes or no: give true or false.")
+        raise ExplorerError("trace must be true or false.")
     return trace
 
 
@@ -166,7 +166,7 @@ def _record(trace: Trace) -> Answer:
 
 
 def _update(state: str, builder: TraceBuilder) -> Answer:
-    """How far a run is: state is loading, waiting or decoding."""
+    """The progress of a run: state is loading, waiting or decoding."""
     tokens = [token for step in builder.steps for token in step.emitted]
     ends = builder.header.eos_ids if builder.header else []
     text = join_pieces(builder.pieces, [token for token in tokens if token not in ends])

@@ -22,13 +22,13 @@ ABOUT = {
     "lossless; typical is lossy",
     "temperature": "0: always the likeliest token; above 0: sampling",
     "top_p": "keep the likeliest tokens up to this probability (nucleus sampling); 1: all",
-    "top_k": "keep so many likeliest tokens; 0: all",
-    "epsilon": "typical acceptance: a token this likely is accepted whatever the entropy",
+    "top_k": "keep this many likeliest tokens; 0: all",
+    "epsilon": "typical acceptance: a token with this probability is always accepted",
     "delta": "typical acceptance: the bar is the smaller of epsilon and delta·exp(−entropy)",
     "seed": "with the same seed and settings, sampling gives the same text",
-    "max_new_tokens": "the reply ends here at the latest",
-    "system_prompt": "tells a chat model how to behave; none: the model's own default",
-    "raw_prompt": "continue the prompt as it stands, without the chat template",
+    "max_new_tokens": "maximum length of the reply, in tokens",
+    "system_prompt": "instructions for a chat model; none: the model's own default",
+    "raw_prompt": "continue the prompt as plain text, without the chat template",
 }
 
 
@@ -43,7 +43,7 @@ class Argument:
 
 
 PROMPT = Argument("prompt", str, NEEDED, "what the model should answer")
-TRACE = Argument("trace", bool, False, "also give the complete, replayable record of every step")
+TRACE = Argument("trace", bool, False, "also return the complete, replayable record of every step")
 
 
 def run_arguments() -> list[Argument]:
@@ -57,7 +57,7 @@ def race_arguments() -> list[Argument]:
         "methods",
         list[str],
         [PLAIN, DecodeSettings().method],
-        f"plain, and what races it: {', '.join(METHODS)}",
+        f"plain, and the methods to race against it: {', '.join(METHODS)}",
     )
     return [PROMPT, lanes, *(given for given in _settings() if given.name != "method"), TRACE]
 

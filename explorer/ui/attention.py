@@ -1,4 +1,4 @@
-"""Attention weights for the page: computed when a reader asks, between the turns of what runs."""
+"""Attention weights for the page: computed on request, between the turns of a run."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from explorer.ui.worker import ModelWorker
 
 log = logging.getLogger(__name__)
 MOST_CHARACTERS = 1_000_000  # of a question
-AT_ONCE = 1024  # tokens: what a run can wait for
+AT_ONCE = 1024  # tokens: a run can wait this long
 PLACES = 4  # questions at a time; each further one would hold a thread of the server
 
 WAIT = "The model is busy with other questions: try again in a moment."
 BUSY = (
-    f"The model is busy with a run, and a text of over {AT_ONCE:,} tokens would hold it up: try "
+    f"The model is busy with a run, and a text of over {AT_ONCE:,} tokens would delay it: try "
     "again when the run has ended, or stop it."
 )
 LONG = "Attention weights are computed here for texts of up to {:,} tokens: choose an earlier step."
-NO_MODEL = "Attention weights are computed by a model, and this app has none: start it with one."
+NO_MODEL = "Attention weights need a model, and this app has none: start it with one."
 LOADING = "The model is still loading: try again when it is ready."
-NO_QUESTION = "The question does not describe a step: open the trace again."
+NO_QUESTION = "The request does not describe a step: open the trace again."
 BUG = "The weights could not be computed: choose another layer or step."
 
 

@@ -1,4 +1,4 @@
-"""What the Compare page asks of the server: compare, and stop."""
+"""The Compare page's requests to the server: compare, and stop."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from explorer.ui.worker import ModelWorker
 
 TURN = 0.25  # seconds of work between two messages to the browser
 POLL = 0.25
-COMPARED = ("prompts", "methods", "max_new_tokens", "tree")  # of a request, for a comparison
-BATCH_PROMPTS = 4  # decoded for τ; the batches themselves need no text
+COMPARED = ("prompts", "methods", "max_new_tokens", "tree")  # in a request for a comparison
+BATCH_PROMPTS = 4  # decoded to measure τ; the batches need no text
 NEEDS_MODEL = (
     "Comparing methods needs a model, and this app shows recorded runs only: start it without "
     "--replay."
@@ -44,7 +44,7 @@ class CompareHandlers:
         return (session or CompareSession(key)).message_from(first)
 
     def run(self, last: CompareSession | None, event: gr.EventData) -> Iterator[Update]:
-        """Run one comparison and stream what it finds."""
+        """Run one comparison and stream its results."""
         stop_session(last)
         session = CompareSession(batches=asks_for_batches(event._data))
         try:
@@ -69,7 +69,7 @@ class CompareHandlers:
         stop_session(session)
 
     def tick(self) -> Update:
-        """Tell how far loading is; once it has ended, tell it a last time and rest."""
+        """Show the progress of loading; once it has ended, show it a last time and stop."""
         page, status = self.page, self.worker.status
         update = {
             page.header: updates.header(self.worker, "Compare"),
@@ -88,11 +88,11 @@ class CompareHandlers:
 
     def _wait(self, session: CompareSession) -> Iterator[Update]:
         """Until the model is loaded and this comparison's turn has come."""
-        told = None
+        sent = None
         for _ in until_turn(self.worker, session.ticket):
             session.text = self._waiting(session)
-            if session.text != told:
-                told = session.text
+            if session.text != sent:
+                sent = session.text
                 yield self._told(session)
 
     def _waiting(self, session: CompareSession) -> str:
@@ -119,10 +119,10 @@ class CompareHandlers:
         turns = self.worker.compare(session.ticket, **asked)
         try:
             yield self._told(session)
-            while (told := turns.advance(TURN)) is not None:
+            while (events := turns.advance(TURN)) is not None:
                 if not session.packed:  # it was not refused
                     session.packed.append(["prompts", request.prompts])
-                for turn in told:
+                for turn in events:
                     session.add(turn)
                 yield self._told(session)
         finally:

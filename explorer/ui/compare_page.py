@@ -1,4 +1,4 @@
-"""The Compare page: its components. What it shows and does lives in assets/compare."""
+"""The Compare page: its components. Its JavaScript is in assets/compare."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def build_compare_page(limits: Limits, missed: Callable[[str, int], str]) -> Com
     """Lay out the page inside the current gr.Blocks.
 
     The value of `compare` is the latest message of a CompareSession; `missed(run, first)` gives a
-    comparison's message from event number `first` on, for a browser that did not get some.
+    comparison's message from event number `first` on, for a browser that missed some.
     """
 
     def missed_events(asked: object) -> str:
@@ -62,7 +62,7 @@ def build_compare_page(limits: Limits, missed: Callable[[str, int], str]) -> Com
 
 
 def setup(limits: Limits) -> dict[str, object]:
-    """What the browser needs to offer: methods, built-in prompts, trees and limits."""
+    """The choices that the browser offers: methods, built-in prompts, trees and limits."""
     return {
         "methods": [
             {

@@ -1,4 +1,4 @@
-"""What a browser asks the Compare page for, checked: methods, prompts, length and tree."""
+"""A browser's request to the Compare page, checked: methods, prompts, length and tree."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ MOST_TEXTS = 1_000
 
 
 class _Asked(Schema):
-    """The message as it comes. One of `builtin` (ids), `own` (texts) and `file` holds prompts.
+    """The message as received. One of `builtin` (ids), `own` (texts) and `file` holds prompts.
 
-    `batches`: batches are to be measured, not methods compared.
+    `batches`: measure batches instead of comparing methods.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -38,7 +38,7 @@ class _Asked(Schema):
 
 @dataclass(frozen=True)
 class Request:
-    """A comparison that may run. `prompts` are records with "id", "category" and "prompt"."""
+    """A valid comparison. `prompts` are records with "id", "category" and "prompt"."""
 
     prompts: list[Prompt]
     methods: list[str]
@@ -54,18 +54,18 @@ def built_in_prompts() -> tuple[Prompt, ...]:
 
 
 def asks_for_batches(asked: object) -> bool:
-    """Whether a request, even one that is refused, is about batches: it leaves a comparison be."""
+    """Whether a request, even a refused one, is about batches: it does not end a comparison."""
     return isinstance(asked, Mapping) and asked.get("batches") is True
 
 
 def checked(asked: object, limits: Limits) -> Request:
-    """The request of a browser. Raises ExplorerError where it does not fit, or asks too much."""
+    """The request of a browser. Raises ExplorerError if it is invalid or too large."""
     try:
         found = _Asked.model_validate(asked)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "request"
-        raise ExplorerError(f"The page asked for something odd ({where}): reload it.") from error
+        raise ExplorerError(f"The page sent an invalid request ({where}): reload it.") from error
     methods = [name for name in dict.fromkeys(found.methods) if name != PLAIN]
     if not methods and not found.batches:
         raise ExplorerError("Choose at least one method besides plain.")

@@ -1,4 +1,4 @@
-"""What the server knows of one tab's comparison, and the messages that tell the browser of it."""
+"""The server's state of one tab's comparison, and the messages to the browser about it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from explorer.measuring.bench_report import BenchReport
     from explorer.measuring.comparison import Turn
 
-LEAST_SHARE = 0.02  # below it, nothing is said of the time that is left
+LEAST_SHARE = 0.02  # below this, the time left is not estimated
 
 
 @dataclass(eq=False)
 class CompareSession(Successive):
     """The comparison of one tab. `key` names it towards the browser; nobody can guess it.
 
-    `packed` is what the browser is told, in order: ["prompts", […]] once, then a ["races", […]]
+    `packed` is what the browser gets, in order: ["prompts", […]] once, then a ["races", […]]
     and a ["report", {…}] after each prompt. Of the reports only the last is kept. Where `batches`
     are measured, it is one ["batches", {…}].
     """
@@ -41,27 +41,27 @@ class CompareSession(Successive):
 
     @property
     def live(self) -> bool:
-        """Whether it still goes on or waits for its turn."""
+        """Whether it still runs or waits for its turn."""
         return self.phase in ("waiting", "running")
 
     def start(self) -> None:
-        """The model is ours: from now on the time counts."""
+        """The model is free: from now on the time counts."""
         self.phase, self._started = "running", time.monotonic()
 
     def add(self, turn: Turn) -> None:
-        """Take in what the comparison tells."""
+        """Take in a report of the comparison."""
         self.text, self.share = turn.text, max(self.share, turn.share)
         if turn.report is not None:
             self._add_report(turn.report)
 
     def progress(self, text: str, share: float | None) -> None:
-        """How far the measuring of batches is; called on the model's thread."""
+        """The progress of measuring batches; called on the model's thread."""
         self.text, self.share = text[:1].upper() + text[1:], max(self.share, share or 0.0)
 
     def _add_report(self, report: BenchReport) -> None:
         told = report.model_dump(mode="json")
         races = told.pop("races")
-        # By prompt, so that what was told stays in front; explained differences are told again.
+        # By prompt, so that sent races stay in front; explained differences are sent again.
         races.sort(key=lambda race: race["number"])
         self.packed = [["report", None] if event[0] == "report" else event for event in self.packed]
         explained = [race for race in races[: self._races] if _explained(race)]
@@ -92,7 +92,7 @@ class CompareSession(Successive):
 
 
 def encoded(message: dict[str, Any]) -> str:
-    """A message as JSON that holds no tag, whoever looks at it."""
+    """A message as JSON without anything that could be an HTML tag."""
     text = json.dumps(message, separators=(",", ":"), ensure_ascii=False)
     return text.replace("<", "\\u003c")
 

@@ -1,6 +1,6 @@
-"""Prompts to start from: some that heads guess well, some that they do not.
+"""Example prompts: some that heads guess well, some that they do not.
 
-They lie beside the recorded runs, in assets/traces/index.json, because the browser reads them too.
+They are in assets/traces/index.json, with the recorded runs, because the browser reads them too.
 """
 
 from __future__ import annotations

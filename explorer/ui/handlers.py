@@ -1,4 +1,4 @@
-"""What the page asks of the server: run, go on, stop. Looking at steps happens in the browser."""
+"""The page's requests to the server: run, continue, stop. The browser shows steps by itself."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ class Handlers:
         return session.wire.message(key, first, session.live)
 
     def run(self, last: Session | None, prompt: str, *values: object) -> Iterator[Update]:
-        """Run one race and stream what it does."""
+        """Run one race and stream its events."""
         yield from self._run(last, prompt or "", values)
 
     def go_on(self, last: Session | None, *values: object) -> Iterator[Update]:
-        """Race on from where the tab's text stands, with the present settings."""
+        """Continue the tab's text with another race, with the present settings."""
         yield from self._run(last, None, values)
 
     def _run(
         self, last: Session | None, prompt: str | None, values: tuple[object, ...]
     ) -> Iterator[Update]:
-        """`prompt` None: go on from the last run's text."""
+        """`prompt` None: continue the last run's text."""
         session = Session(earlier=last.text if last else None)
         try:
             if prompt is None and (reason := self._why_not(last)):
@@ -82,7 +82,7 @@ class Handlers:
         stop_session(session)
 
     def tick(self, session: Session | None) -> Update:
-        """Tell how far loading is; once it has ended, tell it a last time and rest."""
+        """Show the progress of loading; once it has ended, show it a last time and stop."""
         page, state = self.page, self.worker.status
         update = updates.status(page, session or Session(), self.worker)
         if state.phase != "loading":
@@ -102,9 +102,9 @@ class Handlers:
         )
 
     def _why_not(self, session: Session | None) -> str | None:
-        """Why the tab's text cannot be continued, in a sentence; None where it can."""
+        """Why the tab's text cannot be continued, in a sentence; None if it can."""
         if session is not None and session.live:
-            return "The run still goes on: wait for its end, or press Stop."
+            return "The run is still in progress: wait for its end, or press Stop."
         text, lab = session and session.text, self.worker.lab
         if text is None or lab is None:
             return NOTHING_YET
@@ -112,12 +112,12 @@ class Handlers:
 
     def _wait(self, session: Session) -> Iterator[Update]:
         """Until the model is loaded and this run's turn has come."""
-        told = None
+        sent = None
         try:
             for _ in until_turn(self.worker, session.ticket):
                 update = updates.status(self.page, session, self.worker)
-                if update != told:
-                    told = update
+                if update != sent:
+                    sent = update
                     yield update
         except ExplorerError as error:
             session.phase, session.problem = "failed", str(error)
@@ -141,7 +141,7 @@ class Handlers:
                 turns.close()
 
     def _stream(self, session: Session, turns: Turns) -> Iterator[Update]:
-        """The first events at once, then those of a short turn at a time."""
+        """The first events immediately, then those of one short turn at a time."""
         page, turn = self.page, 0.0
         while (events := turns.advance(turn)) is not None:
             for event in events:

@@ -1,4 +1,4 @@
-"""What a visitor may ask for. A public host gives less, to everyone."""
+"""Limits for visitors; a public host has lower ones, for everyone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LARGE_TREES = ("cartesian:4,3,2", "cartesian:6,3,2", "dynamic:32")
 
 @dataclass(frozen=True)
 class Limits:
-    """Upper bounds of one run. `free_tree`: a visitor may write a tree of their own.
+    """Upper bounds of one run. `free_tree`: a visitor may write a tree.
 
     `attention_tokens`: of a text whose attention weights are computed.
     `compared_prompts` and `compared_tokens` are those of a comparison, which runs every method.
@@ -47,7 +47,7 @@ class Limits:
         return (*TREES, *LARGE_TREES) if self.free_tree else TREES
 
     def obstacle(self, text: Continuation) -> str | None:
-        """Why a text is not continued here, in a sentence; None where it is."""
+        """Why a text cannot be continued here, in a sentence; None if it can."""
         if self.continued_text is None or len(text.ids) < self.continued_text:
             return None
         return (
@@ -56,7 +56,7 @@ class Limits:
         )
 
     def check(self, prompt: str, settings: DecodeSettings) -> None:
-        """Raise ExplorerError for a run that asks for too much."""
+        """Raise ExplorerError for a run above the limits."""
         characters = len(prompt) + len(settings.system_prompt or "")
         if characters > self.prompt_characters:
             raise ExplorerError(
@@ -73,7 +73,7 @@ class Limits:
             self._check_parameters(settings)
 
     def _check_parameters(self, settings: DecodeSettings) -> None:
-        """Numbers that single methods heed can make a step a hundred times as long."""
+        """Parameters of single methods can make a step a hundred times as long."""
         for name, given in parameters().items():
             if not given.choices and getattr(settings, name) != given.default:
                 raise ExplorerError(f"{name} is {given.default} here: leave it out.")

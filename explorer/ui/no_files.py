@@ -1,7 +1,7 @@
 """Refuses every call that names a file.
 
 Gradio fetches the path or URL of whatever looks like its FileData in a call's data, for any
-component, before a handler sees it. This app takes no files, so such a call has no honest reason.
+component, before a handler sees it. This app takes no files, so it refuses such a call.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-REFUSAL = "No files and no addresses of files are accepted here: give the text itself."
+REFUSAL = "Files and addresses of files are not accepted here: give the text itself."
 
 
 class NoFiles:
@@ -23,7 +23,7 @@ class NoFiles:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Look through the data of a call before it goes on."""
+        """Check the data of a call before passing it on."""
         if scope["type"] == "http" and scope["method"] == "POST":
             request = Request(scope, receive)
             if not request.headers.get("content-type", "").startswith("multipart/form-data"):
@@ -36,10 +36,10 @@ class NoFiles:
 
 
 def names_a_file(body: bytes) -> bool:
-    """Whether JSON holds what Gradio takes for a file, at any depth."""
+    """Whether JSON holds something that Gradio treats as a file, at any depth."""
     try:
         left = [json.loads(body)]
-    except (ValueError, RecursionError):  # who reads it next refuses it for what it is
+    except (ValueError, RecursionError):  # the next reader refuses it
         return False
     while left:
         value = left.pop()
@@ -53,7 +53,7 @@ def names_a_file(body: bytes) -> bool:
 
 
 def _told_again(body: bytes, receive: Receive) -> Receive:
-    """A `receive` that gives the body that has been read, then what comes after it."""
+    """A `receive` that gives the body that was read, then the messages after it."""
     first: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def again() -> Message:

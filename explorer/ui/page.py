@@ -1,4 +1,4 @@
-"""The Explore page: its components and where they stand. What they do is in `handlers`."""
+"""The Explore page: its components and their layout. Their handlers are in `handlers`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Page:
     explorer: gr.HTML
 
     def buttons(self) -> list[gr.components.Component]:
-        """What changes when a run begins or ends."""
+        """The components that change when a run begins or ends."""
         return [self.run, self.stop, self.go_on, self.why_not]
 
 
@@ -86,7 +86,7 @@ def _prompt_row() -> dict[str, object]:
 
 
 def _title_of_continue() -> gr.HTML:
-    """Its value becomes the title of the button: a Gradio button takes none."""
+    """Its value becomes the title of the button: a Gradio button cannot have one."""
     return gr.HTML(
         NOTHING_YET,
         html_template="",

@@ -1,4 +1,4 @@
-"""The small panels around the step explorer, as HTML. Whatever comes from outside is escaped."""
+"""The small panels around the step explorer, as HTML. All values are escaped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PAGES = {"Explore": "./", "Compare": "compare"}  # by their addresses, relative 
 
 
 def header(description: str, notes: Sequence[str], page: str = "Explore") -> str:
-    """Name of the app, its pages, what runs, and calm notes about it. `page` is the present one."""
+    """Name of the app, its pages, the model, and notes about it. `page` is the current one."""
     lines = "".join(f"<li>{escape(note)}</li>" for note in notes)
     more = (
         f'<details class="mx-notes"><summary>about this model</summary><ul>{lines}</ul></details>'
@@ -29,7 +29,7 @@ def header(description: str, notes: Sequence[str], page: str = "Explore") -> str
 
 
 def status(kind: str, text: str, fraction: float | None = None) -> str:
-    """One line about what goes on. kind: empty, loading, waiting, running, done, failed."""
+    """One line about the state. kind: empty, loading, waiting, running, done, failed."""
     bar = ""
     if kind == "loading":
         width = "" if fraction is None else f' style="width:{max(0.0, min(1.0, fraction)):.0%}"'

@@ -1,4 +1,4 @@
-"""What the page and the API share of a run: its settings, its place in the queue, its failure."""
+"""What the page and the API share: settings of a run, its place in the queue, its failure."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 POLL = 0.25  # seconds
-RUNS = "runs"  # Gradio's name for all that waits for the model: its limit is one for all
+RUNS = "runs"  # Gradio's name for calls that wait for the model: they share one limit
 
 
 def checked_settings(
     prompt: object, given: Mapping[str, object], limits: Limits, *, continues: bool = False
 ) -> DecodeSettings:
-    """The settings of a run that is allowed. `continues`: it needs no prompt.
+    """The settings of a run within the limits. `continues`: it needs no prompt.
 
     Raises ExplorerError.
     """
@@ -36,14 +36,14 @@ def checked_settings(
 
 
 def at_hand(settings: DecodeSettings, lab: Lab) -> DecodeSettings:
-    """The default method gives way to the model's own; without heads that is plain."""
+    """Replace the default method by the model's own; without heads that is plain."""
     if settings.method != DecodeSettings().method:
         return settings
     return settings.model_copy(update={"method": lab.method})
 
 
 def until_turn(worker: ModelWorker, ticket: Ticket) -> Iterator[None]:
-    """Yields now and then until the model is loaded and the ticket's turn has come, or it is
+    """Yields at intervals until the model is loaded and it is the ticket's turn, or it is
     cancelled. Raises ExplorerError if the model could not be loaded."""
     while not ticket.cancel.is_set():
         if worker.status.phase == "failed":
@@ -55,11 +55,11 @@ def until_turn(worker: ModelWorker, ticket: Ticket) -> Iterator[None]:
 
 
 def sentence(error: Exception) -> str:
-    """What a visitor is told of a failure. Call it where the error is handled."""
+    """The sentence for a visitor about a failure. Call it where the error is handled."""
     if isinstance(error, ExplorerError):
         return str(error)
-    log.exception("a run failed")  # a bug: the app goes on, and the log must say more
+    log.exception("a run failed")  # a bug: the app keeps running, and the log must say more
     return (
         f"The run failed unexpectedly ({type(error).__name__}): try another prompt or other "
-        "settings; the app goes on."
+        "settings. The app keeps running."
     )

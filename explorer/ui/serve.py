@@ -1,4 +1,4 @@
-"""Starts the web app: the page answers at once, the model loads behind it."""
+"""Starts the web app: the page answers at once, the model loads in the background."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def build_app(worker: ModelWorker, limits: Limits) -> gr.Blocks:
 def serve(
     worker: ModelWorker, limits: Limits, host: str | None, port: int | None, mcp: bool = False
 ) -> gr.Blocks:
-    """Launch the app and begin to load; returns while both go on. `mcp`: with tools for agents."""
+    """Launch the app and begin to load; returns meanwhile. `mcp`: with tools for agents."""
     demo = build_app(worker, limits)
     on_space = "SPACE_ID" in os.environ
     bypass_proxies(host)
@@ -81,7 +81,7 @@ def bracketed(host: str | None) -> str | None:
 
 
 def bypass_proxies(host: str | None) -> None:
-    """Gradio asks its own server whether it is up: that must not go through a proxy."""
+    """Let Gradio's check of its own server bypass a proxy."""
     own = ["127.0.0.1", "localhost", "::1", *([host.strip("[]")] if host else [])]
     for name in ("NO_PROXY", "no_proxy"):
         listed = [entry for entry in os.environ.get(name, "").split(",") if entry.strip()]
@@ -96,7 +96,7 @@ def replay(progress: Progress) -> Lab:
 def what_to_serve(
     args: argparse.Namespace,
 ) -> tuple[ModelWorker, Limits, str | None, int | None, bool]:
-    """What `serve` is called with for the options of the command line."""
+    """The arguments of `serve` for the options of the command line."""
     worker = ModelWorker(replay if args.replay else loader(args))
     return worker, PUBLIC if args.public else PRIVATE, args.host, args.port, args.mcp
 

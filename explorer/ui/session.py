@@ -1,4 +1,4 @@
-"""What the server knows of one browser tab: its latest run, and how it stands."""
+"""The server's state of one browser tab: its latest run."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _SUCCESSION = threading.Lock()
 
 
 class Successive:
-    """What a tab does after one another: each run stops the one before it.
+    """The runs of a tab in order: each one stops the one before it.
 
     A browser may press a button several times before it hears of the first run, so that several
-    begin after the same one. Only the latest goes on.
+    begin after the same one. Only the latest continues.
     """
 
     ticket: Ticket | None
@@ -31,14 +31,14 @@ class Successive:
     _next: Self | None = None
 
     def stop(self) -> None:
-        """Ask it, and what has followed it, to end; what was done stays."""
+        """Ask this run, and those after it, to end; the tokens so far stay."""
         if self.ticket is not None:
             self.ticket.cancel.set()
         if self._next is not None:
             self._next.stop()
 
     def give_way(self, to: Self) -> None:
-        """End for `to`, which has its ticket; so does what has followed so far."""
+        """End this run and those after it in favour of `to`, which has a ticket."""
         with _SUCCESSION:
             self._give_way(to)
 
@@ -72,17 +72,17 @@ class Session(Successive):
 
     @property
     def live(self) -> bool:
-        """Whether the run still goes on or waits for its turn."""
+        """Whether the run is in progress or waits for its turn."""
         return self.phase in ("waiting", "running")
 
     @property
     def sampling(self) -> bool:
-        """Whether tokens are drawn, so that the lanes may differ."""
+        """Whether tokens are sampled, so that the lanes may differ."""
         return self.header is not None and self.header.settings.temperature > 0
 
     @property
     def text(self) -> Continuation | None:
-        """The text that the tab holds, to go on from; None before there is one."""
+        """The text of the tab, to continue from; None before there is one."""
         return self.earlier if self.header is None else Continuation(self.header, self.ours)
 
     def add(self, event: Event) -> None:
@@ -102,6 +102,6 @@ class Session(Successive):
 
 
 def stop_session(session: Successive | None) -> None:
-    """End what a tab has going on, if anything."""
+    """End a tab's run, if it has one."""
     if session is not None:
         session.stop()

@@ -1,4 +1,4 @@
-"""The settings of a run, folded away: each with a plain explanation."""
+"""The inputs for the settings of a run, each with an explanation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ACCEPTANCE = [
     ("auto: greedy at temperature 0, sample above", "auto"),
     ("greedy: only the base model's first choice (lossless)", "greedy"),
     ("sample: follow a draw from the base model (lossless)", "sample"),
-    ("typical: whatever is plausible enough (lossy)", "typical"),
+    ("typical: any guess that is likely enough (lossy)", "typical"),
 ]
 
 
@@ -54,7 +54,7 @@ def settings_inputs(limits: Limits) -> SettingsInputs:
             list(METHODS),
             value=DEFAULTS.method,
             label="Method",
-            info="Who guesses: heads (medusa, hydra), a small draft model, the model itself "
+            info="Who guesses: heads (medusa, hydra), a small draft model, the base model itself "
             "(lookahead), or the text so far (prompt-lookup).",
             elem_id="mx-method",
         )
@@ -62,10 +62,10 @@ def settings_inputs(limits: Limits) -> SettingsInputs:
             list(limits.trees),
             value=DEFAULTS.tree,
             label="Candidate tree",
-            info="auto: in each step, the nodes whose chance is worth their row on this machine. "
+            info="auto: in each step, the nodes that are worth their row on this machine. "
             "fixed: the best tree that stays the same. chain:K is one guess per head; "
             "cartesian:3,2,1 is every combination of the top guesses; dynamic:N takes the N nodes "
-            "that are likeliest in each step.",
+            "that are likeliest in each step. JSON rank paths (medusa_choices) are possible, too.",
             allow_custom_value=limits.free_tree,
             elem_id="mx-tree-setting",
         )
@@ -73,7 +73,7 @@ def settings_inputs(limits: Limits) -> SettingsInputs:
             ACCEPTANCE,
             value=DEFAULTS.acceptance,
             label="Acceptance rule",
-            info="Lossless rules give exactly what the base model alone would give.",
+            info="Lossless: the output is, or is distributed as, what the base model alone gives.",
         )
         max_new_tokens = gr.Slider(
             1,
@@ -81,7 +81,7 @@ def settings_inputs(limits: Limits) -> SettingsInputs:
             value=DEFAULTS.max_new_tokens,
             step=1,
             label="Max new tokens",
-            info="Both lanes stop here at the latest.",
+            info="Maximum for both lanes.",
             elem_id="mx-new-tokens",
         )
     sampling = _sampling_inputs()
@@ -89,12 +89,12 @@ def settings_inputs(limits: Limits) -> SettingsInputs:
         system_prompt = gr.Textbox(
             "",
             label="System prompt",
-            info="Tells a chat model how to behave; empty: the model's own default.",
+            info="Instructions for a chat model; empty: the model's own default.",
         )
         raw_prompt = gr.Checkbox(
             False,
             label="Raw prompt",
-            info="Continue the text as it stands, without the chat template.",
+            info="Continue the text as it is, without the chat template.",
         )
     return SettingsInputs(
         method=method,
@@ -115,7 +115,7 @@ def _sampling_inputs() -> dict[str, gr.components.Component]:
             value=DEFAULTS.temperature,
             step=0.05,
             label="Temperature",
-            info="0: always the likeliest token.",
+            info="0: always the likeliest token (greedy).",
             elem_id="mx-temperature",
         )
         top_p = gr.Slider(
@@ -124,7 +124,7 @@ def _sampling_inputs() -> dict[str, gr.components.Component]:
             value=DEFAULTS.top_p,
             step=0.01,
             label="Top-p",
-            info="Keep the likeliest tokens up to p.",
+            info="Draw among the likeliest tokens that together have probability p.",
         )
         top_k = gr.Slider(
             0,
@@ -132,14 +132,14 @@ def _sampling_inputs() -> dict[str, gr.components.Component]:
             value=DEFAULTS.top_k,
             step=1,
             label="Top-k",
-            info="Keep the k likeliest tokens; 0: all.",
+            info="Draw among the k likeliest tokens; 0: all.",
         )
         seed = gr.Number(
             DEFAULTS.seed,
             precision=0,
             minimum=0,
             label="Seed",
-            info="Same seed and settings, same text.",
+            info="With the same seed and settings, the text is the same.",
         )
     with gr.Row():
         epsilon = gr.Slider(
@@ -148,7 +148,7 @@ def _sampling_inputs() -> dict[str, gr.components.Component]:
             value=DEFAULTS.epsilon,
             step=0.01,
             label="ε of typical acceptance",
-            info="A token this likely is accepted whatever the entropy.",
+            info="A token with this probability is always accepted. Top-p and top-k do not count.",
         )
         delta = gr.Slider(
             0.01,

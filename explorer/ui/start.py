@@ -1,6 +1,6 @@
-"""`python app.py`: reads the options, looks at the places they name, then starts the page.
+"""`python app.py`: reads the options, checks their paths, then starts the page.
 
-What is wrong with a path is said before gradio and torch are imported, which take seconds.
+It reports a wrong path before it imports gradio and torch, which take seconds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from explorer.records.settings import Backend, Device
 from explorer.weights.places import require_places
 from explorer.weights.presets import model_options
 
-NO_MCP = "--mcp needs one package more: pip install -r requirements-mcp.txt"
+NO_MCP = "--mcp needs another package: pip install -r requirements-mcp.txt"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -39,13 +39,13 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument(
         "--replay",
         action="store_true",
-        help="no model: look at recorded runs only (needs neither torch nor weights)",
+        help="no model: show recorded runs only (needs neither torch nor weights)",
     )
     out.add_argument(
         "--public",
         action="store_true",
         default=on_space,
-        help="limits for a host that anyone may use",
+        help="limits for a host that anyone can use",
     )
     out.add_argument(
         "--mcp",
@@ -73,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError:
         where = f"{args.host or 'this machine'}, port {args.port or 'any'}"
         return _refused(f"cannot listen on {where}: choose another --host or --port.")
-    except Exception as error:  # httpx where a proxy stands between, Gradio's own, uvicorn's
+    except Exception as error:  # httpx's behind a proxy, Gradio's own, uvicorn's
         reason = (str(error).splitlines() or ["no details"])[0]
         return _refused(
             f"the page cannot be started ({type(error).__name__}: {reason:.200}): choose another "

@@ -1,4 +1,4 @@
-"""The step explorer as a Gradio component. What it shows and does lives in assets/step_explorer."""
+"""The step explorer as a Gradio component. Its JavaScript is in assets/step_explorer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def step_explorer(
     """Holds a run in the browser; its value is the latest message of explorer.ui.wire.Wire.
 
     `missed(run, first)` gives a run's message from event number `first` on, for a browser that
-    did not get some; `attention(question)` is explorer.ui.attention.AttentionDesk.answer. (No
+    missed some; `attention(question)` is explorer.ui.attention.AttentionDesk.answer. (No
     subclass: Gradio writes a .pyi file beside each one's source.)
     """
 
@@ -44,9 +44,9 @@ def step_explorer(
 
 
 def run_and_event(asked: object) -> tuple[str, int]:
-    """A browser's question for what it lacks: the run's key, and the number of the first event.
+    """A browser's request for missing events: the run's key, and the number of the first event.
 
-    A question of another form names no run, so its answer is empty.
+    A request of another form names no run, so its answer is empty.
     """
     match asked:
         case [str(run), int(first)] if first >= 0:
@@ -55,12 +55,12 @@ def run_and_event(asked: object) -> tuple[str, int]:
 
 
 def routes() -> list[BaseRoute]:
-    """Where the app serves the components' own files."""
+    """The routes of the components' own files."""
     return [_route(path, StaticFiles(directory=ASSETS / folder)) for path, folder in SERVED.items()]
 
 
 def _route(path: str, files: StaticFiles) -> BaseRoute:
-    # No Mount: behind a proxy that strips a prefix, a mounted app takes the prefix for its own.
+    # No Mount: behind a proxy that strips a prefix, a mounted app would strip it again.
     async def answer(request: Request) -> Response:
         asked = os.path.normpath(os.path.join(*request.path_params["file"].split("/")))
         found = await files.get_response(asked, request.scope)

@@ -1,4 +1,4 @@
-"""From a session to what the page around the step explorer shows."""
+"""From a session to the page around the step explorer."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from explorer.ui.worker import ModelWorker
 
 Update = dict[Any, Any]
 READY = "Ready. Write a prompt or pick an example, then press Run."
-GO_ON = "Go on from where the text of your last run stops, with the present settings"
+GO_ON = "Continue the text of your last run, with the present settings"
 BY_ITSELF = "Your run starts by itself when the model is ready."
 
 
 def header(worker: ModelWorker, here: str = "Explore") -> str:
-    """The header of the page called `here`: which model runs, or how far it is."""
+    """The header of the page called `here`: the model, or the progress of loading it."""
     if worker.lab is not None:
         return panels.header(worker.lab.description, worker.lab.notes, here)
     failed = worker.status.phase == "failed"
@@ -27,7 +27,7 @@ def header(worker: ModelWorker, here: str = "Explore") -> str:
 
 
 def status(page: Page, session: Session, worker: ModelWorker) -> Update:
-    """The line that says what goes on."""
+    """The status line."""
     return {page.status: _status_html(session, worker)}
 
 
@@ -42,7 +42,7 @@ def buttons(page: Page, session: Session, why_not: str | None) -> Update:
 
 
 def explorer(page: Page, session: Session) -> Update:
-    """What the step explorer in the browser has not been told yet."""
+    """The message with what the step explorer in the browser does not have yet."""
     return {page.explorer: session.message()}
 
 
@@ -54,7 +54,7 @@ def _status_html(session: Session, worker: ModelWorker) -> str:
     if session.phase == "failed":
         return panels.status("failed", session.problem)
     if session.phase == "stopped":
-        return panels.status("done", "Stopped. What was decoded stays: look through its steps.")
+        return panels.status("done", "Stopped. You can look through the steps so far.")
     if session.phase == "done":
         return panels.status("done", _done(session))
     return _worker_status(worker)
@@ -83,7 +83,7 @@ def _done(session: Session) -> str:
     same = (
         "Both lanes wrote the same tokens."
         if session.ours == session.theirs
-        else "The texts differ: `python -m explorer audit` tells why."
+        else "The texts differ: `python -m explorer audit` shows why."
     )
     if session.sampling:
         same = "With sampling, each lane draws its own text."

@@ -1,8 +1,8 @@
 """A run's events as the page's browser side reads them: small, and flat over the run.
 
 A step of 64 nodes is about 25 KB of plain JSON. Here probabilities travel as millionths (the
-recorder keeps six decimals), a piece is told once, a verdict is a letter, and the heads'
-predictions at earlier positions, which the recorder tells in bunches, are spread over the steps.
+recorder keeps six decimals), a piece is sent once, a verdict is a letter, and the heads'
+predictions at earlier positions, which the recorder sends in bunches, are spread over the steps.
 The counterpart is assets/step_explorer/wire.js.
 """
 
@@ -23,7 +23,7 @@ from explorer.records.events import (
 from explorer.records.schema import Piece, Position, Step, Timings, TopTokens
 
 MILLION = 1_000_000
-MOST_POSITIONS = 2  # told with one step; more wait for the next
+MOST_POSITIONS = 2  # sent with one step; more wait for the next
 TIME_DECIMALS = 4  # of milliseconds
 LETTERS = {"root": "o", "accepted": "a", "rejected": "r", "pruned": "p"}
 
@@ -31,7 +31,7 @@ LETTERS = {"root": "o", "accepted": "a", "rejected": "r", "pruned": "p"}
 class Wire:
     """Packs the events of one run. `packed` holds all of them, for a browser that missed some.
 
-    The piece of a token that waits with its position is told with the step that brought it.
+    The piece of a token whose position waits is sent with the token's own step.
     """
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class Wire:
             self.packed.append(self._plain(event))
 
     def end(self) -> None:
-        """The run has ended: tell what still waits."""
+        """The run has ended: pack what still waits."""
         self._rest([])
 
     def message(self, run: str, first: int, live: bool) -> str:
@@ -69,7 +69,7 @@ class Wire:
         events = self.packed[first:]
         message = {"run": run, "first": first, "events": events, "live": live}
         text = json.dumps(message, separators=(",", ":"), ensure_ascii=False)
-        return text.replace("<", "\\u003c")  # no tag, whoever looks at the message
+        return text.replace("<", "\\u003c")  # nothing that could be an HTML tag
 
     def _rest(self, pieces: list[Any]) -> None:
         if self._waiting or pieces:
@@ -83,7 +83,7 @@ class Wire:
         return ["plain", token.token_id, _millionths(token.prob), milliseconds, pieces]
 
     def _pieces(self, pieces: Mapping[int, Piece]) -> list[Any]:
-        """Id and text in turn; [hex] where the bytes alone are no text."""
+        """Id and text in turn; [hex] if the bytes alone are not text."""
         out: list[Any] = []
         for token, piece in pieces.items():
             if token not in self._told:

@@ -34,12 +34,12 @@ Result = TypeVar("Result")
 
 
 class RecordedOnlyError(ExplorerError):
-    """There is no model, and none is wanted: the app shows recorded runs."""
+    """Started without a model: the app shows recorded runs."""
 
 
 @dataclass(frozen=True)
 class Status:
-    """How far loading is. `text` is a sentence for the reader."""
+    """The progress of loading. `text` is a sentence for the reader."""
 
     phase: Literal["loading", "ready", "failed"]
     text: str
@@ -93,7 +93,7 @@ class ModelWorker:
         self._thread.submit(self._load_model)
 
     def enter(self) -> Ticket:
-        """Queue up for the model. Always `leave` again."""
+        """Queue for the model. Always `leave` afterwards."""
         with self._lock:
             ticket = Ticket(next(self._numbers))
             self._queue.append(ticket)
@@ -130,7 +130,7 @@ class ModelWorker:
         return Turns(self._thread, found)
 
     def batches(self, ticket: Ticket, **asked: object) -> Future[BatchReport]:
-        """Measure batches, in one piece that heeds the ticket's cancel; `asked` as in
+        """Measure batches without turns, until done or the ticket is cancelled; `asked` as in
         explorer.measuring.batch. Raises ExplorerError unless the model is loaded.
         """
         work = functools.partial(self._batches, cancel=ticket.cancel, **asked)
@@ -148,7 +148,7 @@ class ModelWorker:
             return bool(self._queue)
 
     def between_turns(self, work: Callable[[Lab], Result]) -> Result:
-        """Do a little work on the model's thread, between two turns of whatever runs.
+        """Do a little work on the model's thread, between two turns of a run.
 
         A run's clocks count its own steps only. Raises ExplorerError unless the model is loaded,
         and whatever `work` raises.

@@ -64,7 +64,7 @@ def test_the_button_says_what_it_does_or_why_it_is_off(scripted_url, tab):
     page = tab(scripted_url).ready()
     page.wait_until(f"{TITLE}.includes('nothing to continue yet')")
     page.run("slow").wait_for_status("Decoding")
-    page.wait_until(f"{TITLE}.includes('still goes on')")
+    page.wait_until(f"{TITLE}.includes('still in progress')")
     assert page.page.is_disabled("#mx-continue")
     page.page.click("#mx-stop")
     page.wait_for_status("Stopped")

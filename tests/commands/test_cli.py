@@ -99,7 +99,7 @@ def test_it_runs_as_a_module():
     ("argv", "hint"),
     [
         (["fly"], "fly"),
-        ([], "say what to do"),
+        ([], "choose a command"),
     ],
 )
 def test_bad_input_is_one_line_and_status_two(fake, capsys, argv, hint):

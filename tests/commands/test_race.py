@@ -59,8 +59,8 @@ def test_a_person_reads_dashes_where_nothing_was_measured():
 @pytest.mark.parametrize(
     ("argv", "hint"),
     [
-        (["race", "x", "--methods", "medusa"], "plain and one other"),
-        (["race", "x", "--methods", ""], "plain and one other"),
+        (["race", "x", "--methods", "medusa"], "plain and at least one other"),
+        (["race", "x", "--methods", ""], "plain and at least one other"),
         (["race", "x", "--methods", "plain,telepathy"], "no method 'telepathy'"),
     ],
 )

@@ -51,7 +51,7 @@ def test_the_gain_ends_at_the_compute_roof(machine):
     assert (report.gone_from, report.best_gone_from) == (8, 8)
     assert [size.best_rows for size in report.sizes] == [2, 2, 2, 1]
     assert report.sizes[-1].best_speedup == 1.0
-    assert "gone from batch size 8 on" in report.sentence
+    assert "no gain from batch size 8 on" in report.sentence
 
 
 def test_a_tree_that_is_too_large_loses_its_gain_before_the_best_one(machine):

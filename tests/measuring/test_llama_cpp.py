@@ -95,8 +95,8 @@ def test_other_prompt_tokens_are_reported(tiny):
         ("crash", "its process ended with status 3"),
         ("hang", "did not answer within 1 seconds"),
         ("cannot-read", "it said: this file cannot be opened"),
-        ("chatter", "wrote something that is no answer"),
-        ("nonsense", "wrote something that is no answer"),
+        ("chatter", "wrote an invalid answer"),
+        ("nonsense", "wrote an invalid answer"),
     ],
 )
 def test_a_failing_process_is_one_sentence(tiny, monkeypatch, behaviour, why):
@@ -117,7 +117,7 @@ def test_a_model_that_is_no_gguf_or_is_not_the_files_own(tiny, tmp_path):
     with pytest.raises(ExplorerError, match="an adapter has changed"):
         measure(tiny, fake())
     tiny.model.tuned, tiny.model.gguf = None, None
-    with pytest.raises(ExplorerError, match="no GGUF file"):
+    with pytest.raises(ExplorerError, match="not a GGUF file"):
         measure(tiny, fake())
 
 

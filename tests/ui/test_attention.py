@@ -103,7 +103,7 @@ def test_a_hostile_question_is_one_sentence(text):
     lab = Weighing()
     told = json.loads(desk_of(lab).answer(text))
     assert told == {
-        "problem": "The question does not describe a step: open the trace again.",
+        "problem": "The request does not describe a step: open the trace again.",
         "able": True,
     }
     assert lab.threads == []

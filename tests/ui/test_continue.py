@@ -92,7 +92,7 @@ def test_before_the_first_run_and_while_one_goes_on_there_is_nothing_to_continue
     assert session.phase == "failed"
     run = handlers.run(None, ENDLESS, *values())
     live = (first := next(run))[handlers.page.session]
-    assert "still goes on" in why_not(handlers, [first])
+    assert "still in progress" in why_not(handlers, [first])
     continued(handlers, live)
     assert not live.ticket.cancel.is_set()  # and the run was left alone
     run.close()

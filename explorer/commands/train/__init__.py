@@ -1,4 +1,4 @@
-"""`train`: what makes decoding faster, from a base model and text that it wrote itself."""
+"""`train`: heads and draft models, from a base model and text that it wrote itself."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SUBCOMMANDS = {
 
 
 def add_subcommands(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
-    """A parser for each; only the one that `argv` names is filled in, so --help stays quick."""
+    """A parser for each; only the one that `argv` names gets its options, so --help is quick."""
     subcommands = parser.add_subparsers(
         dest="what", metavar="WHAT", required=True, parser_class=type(parser)
     )
@@ -30,15 +30,15 @@ def add_subcommands(parser: argparse.ArgumentParser, argv: Sequence[str]) -> Non
 
 
 def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
-    """Train what was asked for, with the losses on stderr."""
+    """Run the subcommand, with the losses on stderr."""
     return {"what": args.what, **subcommand_module(args.what).execute(args, console)}
 
 
 def render(result: dict[str, Any]) -> str:
-    """The figures of what was trained."""
+    """The figures of the training run."""
     return subcommand_module(result["what"]).render(result)
 
 
 def subcommand_module(name: str) -> ModuleType:
-    """The module that carries out a subcommand."""
+    """The module that runs a subcommand."""
     return importlib.import_module(f"explorer.commands.train.{name}")

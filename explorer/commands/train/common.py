@@ -1,4 +1,4 @@
-"""What the training commands share: options from settings, a table, a progress bar."""
+"""Shared by the training commands: options from settings, a table, a progress bar."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from explorer.commands.console import Console, table
 from explorer.records.errors import ExplorerError
 
 FIGURES = {"loss": "loss", "tokens/s": "tokens_per_second", "s left": "seconds_left"}
-PREFIX = "train_"  # keeps a setting apart from a model option of the same name
+PREFIX = "train_"  # distinguishes a setting from a model option of the same name
 
 
 def add_settings(parser: argparse.ArgumentParser, settings: type[BaseModel]) -> None:
@@ -62,7 +62,7 @@ def accuracy_table(accuracy: dict[str, Any]) -> str:
 
 
 class Progress:
-    """One bar a phase, and a line after every epoch."""
+    """One bar for each phase, and a line after every epoch."""
 
     def __init__(self, console: Console) -> None:
         self.console, self.phase, self.bar = console, None, None
@@ -73,7 +73,7 @@ class Progress:
             self.console.say(_epoch_line(event))
             return
         if event["phase"] == "resumed":
-            self.console.say(f"going on after update {event['update']} of {event['updates']}")
+            self.console.say(f"resuming after update {event['update']} of {event['updates']}")
             return
         phase = (event["phase"], event.get("epoch"))
         if phase != self.phase:

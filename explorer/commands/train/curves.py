@@ -1,4 +1,4 @@
-"""`train curves`: the log of a training run as a picture."""
+"""`train curves`: a picture of the log of a training run."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ EXAMPLE = "python -m explorer train curves --log heads/training.jsonl --out curv
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What only this command takes."""
+    """The options of this command only."""
     parser.add_argument(
-        "--log", required=True, metavar="FILE", help="the training.jsonl beside what was trained"
+        "--log", required=True, metavar="FILE", help="the training.jsonl beside the trained files"
     )
     parser.add_argument("--out", required=True, metavar="FILE.svg", help="the picture")
-    parser.add_argument("--title", default="", metavar="TEXT", help="for who cannot see it")
+    parser.add_argument(
+        "--title", default="", metavar="TEXT", help="alternative text of the picture"
+    )
 
 
 def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
@@ -36,5 +38,5 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
 
 def render(result: dict[str, Any]) -> str:
-    """Where the picture is."""
+    """The path of the picture."""
     return f"{result['updates']} updates, drawn in {result['out']}."

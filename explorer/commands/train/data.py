@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
-    """Write, with a bar on stderr that tells tokens/s and the time left."""
+    """Write, with a bar on stderr that shows tokens/s and the time left."""
     from explorer.training.generate import DataOptions, generate_data
 
     options = settings_from(args, DataOptions)
@@ -39,7 +39,7 @@ def _prompts(path: Path | None) -> list[str]:
 
 
 def render(result: dict[str, Any]) -> str:
-    """How much was written, and where."""
+    """The amount of text, and its path."""
     return (
         f"{result['conversations']} conversations, {result['reply_tokens']} reply tokens, "
         f"{result['seconds']:.0f} s ({result['dropped']} dropped as loops, empty or repeated); "

@@ -33,7 +33,7 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
 
 def render(result: dict[str, Any]) -> str:
-    """How well the draft guesses, and where it is."""
+    """The draft's accuracy, and its path."""
     accuracy = result["accuracy"]
     return (
         f"The draft's first choice is the base model's at {accuracy['agreement']:.1%} of the "

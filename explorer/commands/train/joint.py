@@ -45,7 +45,7 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
 
 def render(result: dict[str, Any]) -> str:
-    """Accuracies, what the tuning did to the model, and what the result is lossless to."""
+    """Accuracies, the change of the model, and what the result is lossless to."""
     rows = [
         (name.replace("_", " "), f"{value:.3f}") for name, value in result["perplexity"].items()
     ]
