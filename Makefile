@@ -1,7 +1,7 @@
 # make run    install what is missing and start the app
 # make test   install what is missing, a browser included, and run every test
 # make reference   install llama.cpp beside it, for 'python -m explorer bench --reference'
-# make lint   check style and formatting
+# make lint   check style, formatting and types
 # Any other Python than python3: make run PYTHON=python3.12
 
 PYTHON ?= python3
@@ -25,6 +25,7 @@ test: $(VENV)/.installed-dev model browser
 lint: $(VENV)/.installed-dev $(MODULES)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(NODE) pyright --warnings
 	$(NODE) npm run --silent lint
 
 format: $(VENV)/.installed-dev $(MODULES)/.installed

@@ -73,7 +73,9 @@ class Calibration(Schema):
     positions: int = Field(ge=0, description="text positions behind the accuracies")
     cost_curve: list[CostCurve] = Field(min_length=1)
     heads_ms: float = Field(ge=0, description="one forward pass of all heads")
-    by_depth: bool = Field(False, description="heads draft one after the other, as deep as needed")
+    by_depth: bool = Field(
+        default=False, description="heads draft one after the other, as deep as needed"
+    )
     rest_ms: float = Field(ge=0, description="draft, accept and commit of a step")
     head_accuracy: list[list[float]]
     tree: list[Annotated[list[int], Field(min_length=1)]] = Field(max_length=MAX_NODES)
@@ -87,7 +89,7 @@ class Calibration(Schema):
     auto_promised: float | None = None
     auto_speedup: float | None = None
     trust: float = Field(
-        TRUST, gt=0, le=1, description="measured / predicted acceptance of the nodes"
+        default=TRUST, gt=0, le=1, description="measured / predicted acceptance of the nodes"
     )
 
     @property

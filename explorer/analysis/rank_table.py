@@ -12,7 +12,7 @@ import gzip
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import BaseModel as Schema
@@ -56,7 +56,7 @@ class RankTable(Schema):
         return self
 
     @classmethod
-    def of(cls, texts: Iterable[RankedText], **fields: object) -> RankTable:
+    def of(cls, texts: Iterable[RankedText], **fields: Any) -> RankTable:
         """From rank rows of texts."""
         texts = list(texts)
         return cls(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import textwrap
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from explorer.commands.console import Console
 from explorer.records.errors import ExplorerError
@@ -180,7 +180,7 @@ def given_parameters(args: argparse.Namespace) -> dict[str, object]:
     return {name: value for name in parameters() if (value := getattr(args, name)) is not None}
 
 
-def settings_from(args: argparse.Namespace, **values: object) -> DecodeSettings:
+def settings_from(args: argparse.Namespace, **values: Any) -> DecodeSettings:
     """The settings given on the command line, over their defaults. Raises ExplorerError."""
     given = {name: getattr(args, name, None) for name in setting_names()}
     settings = decode_settings(**{k: v for k, v in (given | values).items() if v is not None})

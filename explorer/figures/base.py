@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from typing import Any
 
 from explorer.figures.palette import NEUTRAL, SANS
 
@@ -20,7 +21,7 @@ def text_columns(text: str) -> int:
     return sum(1 + (unicodedata.east_asian_width(char) in "WF") for char in text)
 
 
-def layout(height: int, **more: object) -> dict:
+def layout(height: int, **more: Any) -> dict:
     """A layout without decoration, on white: legible in a dark notebook, too, and when saved."""
     return {
         "template": "none",
@@ -36,7 +37,7 @@ def layout(height: int, **more: object) -> dict:
     }
 
 
-def axis(title: str = "", **more: object) -> dict:
+def axis(title: str = "", **more: Any) -> dict:
     """A quiet axis: a faint grid, no zero line, nothing to drag."""
     return {
         "title": {"text": title, "font": {"size": 12}, "standoff": 6},

@@ -79,6 +79,7 @@ class MedusaHeads(nn.Module):
     """
 
     token_map: Tensor | None
+    projection: Tensor | None
     origin: Origin | None = None  # of heads that were loaded
     sees_path = False  # whether a head also reads the tokens before its target
 
@@ -115,11 +116,27 @@ class MedusaHeads(nn.Module):
             if config.kind == "shared":
                 heads.use_lm_head(lm_head_weight)
             elif config.kind == "own":
-                heads.projection.copy_(lm_head_weight.expand_as(heads.projection))
+                heads.rows.copy_(lm_head_weight.expand_as(heads.rows))
             else:
                 heads.set_token_map(token_map)
-                heads.projection.copy_(lm_head_weight[heads.token_map.to(lm_head_weight.device)])
+                heads.rows.copy_(lm_head_weight[heads.ids_of_drafts.to(lm_head_weight.device)])
         return heads
+
+    @property
+    def rows(self) -> Tensor:
+        """The projection. Raises ExplorerError where the base model's LM head is still to come."""
+        if self.projection is None:
+            raise ExplorerError(
+                "These heads share the base model's LM head: load them together with their base "
+                "model."
+            )
+        return self.projection
+
+    @property
+    def ids_of_drafts(self) -> Tensor:
+        """The token map of heads of the kind draft_vocab."""
+        assert self.token_map is not None
+        return self.token_map
 
     def set_token_map(self, token_map: Tensor | None) -> None:
         """Set the int64 [V_d] full token ids, one for each draft index."""
@@ -144,11 +161,11 @@ class MedusaHeads(nn.Module):
         """
         self._check_lm_head(lm_head_weight)
         places = torch.full((self.config.vocab_size,), -1)
-        places[self.token_map.cpu()] = torch.arange(len(self.token_map))
+        places[self.ids_of_drafts.cpu()] = torch.arange(len(self.ids_of_drafts))
         places = places[token_map]
         known = places >= 0
-        rows = lm_head_weight[token_map.to(lm_head_weight.device)].to(self.projection)
-        rows[known] = self.projection[places[known]].detach()
+        rows = lm_head_weight[token_map.to(lm_head_weight.device)].to(self.rows)
+        rows[known] = self.rows[places[known]].detach()
         self.config = self.config.model_copy(update={"draft_vocab_size": len(token_map)})
         self.set_token_map(token_map)
         self.projection = nn.Parameter(rows)
@@ -184,13 +201,8 @@ class MedusaHeads(nn.Module):
 
     def project(self, features: Tensor) -> Tensor:
         """Logits from the output of `features`: [K, m, H] -> [K, m, V']."""
-        if self.projection is None and self.packed is None:
-            raise ExplorerError(
-                "These heads share the base model's LM head: load them together with their base "
-                "model."
-            )
         if self.config.kind == "own":
-            return torch.bmm(features, self.projection.transpose(1, 2))
+            return torch.bmm(features, self.rows.transpose(1, 2))
         # One product over K·m rows: the projection is read from memory once for all heads.
         K, m, H = features.shape
         logits = self.project_rows(features.reshape(K * m, H))
@@ -200,7 +212,7 @@ class MedusaHeads(nn.Module):
         """Logits from a projection that is the same for every head: [r, H] -> [r, V']."""
         if self.packed is not None:
             return self.packed(features)
-        return F.linear(features, self.projection)
+        return F.linear(features, self.rows)
 
     def pack(self) -> None:
         """Switch to drafting on this machine's integer kernels, in 8 and 4 bits.
@@ -210,15 +222,15 @@ class MedusaHeads(nn.Module):
         Packed heads draft; they can be neither trained nor saved.
         """
         self._make_block_major()
-        if self.config.kind != "draft_vocab" or self.projection.dtype != torch.bfloat16:
+        if self.config.kind != "draft_vocab" or self.rows.dtype != torch.bfloat16:
             return
-        device = self.projection.device
+        device = self.rows.device
         if device.type == "cpu" and fits(self.config.hidden_size, self.config.num_blocks):
             self.compiled = CompiledHeads(
-                self._terms(), self.block_weight[:, 1:], self.block_bias, self.projection
+                self._terms(), self.block_weight[:, 1:], self.block_bias, self.rows
             )
         elif self.config.hidden_size % GROUP == 0:
-            codes = codes_of_blocks(four_bit_blocks(self.projection))
+            codes = codes_of_blocks(four_bit_blocks(self.rows))
             if supports(codes, device):
                 self.packed, self.projection = Int4Linear(codes, None, device), None
 
@@ -258,9 +270,10 @@ class MedusaHeads(nn.Module):
         self, hidden: Tensor, top: int, path: Tensor | None
     ) -> tuple[Tensor, Tensor]:
         """[K, m, top]: `propose` by the compiled heads, which look at the hidden states alone."""
+        assert self.compiled is not None
         every = range(self.config.num_heads)
         ids, probs = self.compiled.best(every, hidden.float()[None], top)
-        return self.token_map[ids], probs
+        return self.ids_of_drafts[ids], probs
 
     def best(self, logits: Tensor, top: int) -> tuple[Tensor, Tensor]:
         """The `top` best of logits [..., V']: full-vocabulary ids and probabilities [..., top].

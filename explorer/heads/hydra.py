@@ -67,6 +67,7 @@ class HydraHeads(MedusaHeads):
 
     def features(self, hidden: Tensor, path: Tensor | None = None) -> Tensor:
         """[m, H] and the tokens that follow, int64 [m, K] -> [K, m, H]; see MedusaHeads."""
+        assert path is not None
         hidden, seen = hidden.to(self.block_weight), self._embed(path).flatten(1)  # [m, K·H]
         H = hidden.shape[1]
         first = [
@@ -87,18 +88,21 @@ class HydraHeads(MedusaHeads):
     def _compiled_best(
         self, hidden: Tensor, top: int, path: Tensor | None
     ) -> tuple[Tensor, Tensor]:
+        assert path is not None
         found = [
             self._compiled_next(hidden, path[:, : k + 1], top) for k in range(self.config.num_heads)
         ]
-        return tuple(torch.stack(part) for part in zip(*found, strict=True))
+        ids, probs = (torch.stack(part) for part in zip(*found, strict=True))
+        return ids, probs
 
     def _compiled_next(self, hidden: Tensor, path: Tensor, top: int) -> tuple[Tensor, Tensor]:
         """[m, top] of the head that follows paths [m, d]; hidden [m or 1, H]."""
+        assert self.compiled is not None
         k, embedded = path.shape[1] - 1, self._embed(path).float()  # [m, d, H]
         hidden = hidden.float().expand(len(path), -1)
         sources = torch.stack([hidden, *embedded.unbind(1)])
         ids, probs = self.compiled.best(range(k, k + 1), sources, top)
-        return self.token_map[ids[0]], probs[0]
+        return self.ids_of_drafts[ids[0]], probs[0]
 
     @torch.inference_mode()
     def propose_next(self, hidden: Tensor, path: Tensor, top: int) -> tuple[Tensor, Tensor]:
@@ -119,7 +123,7 @@ class HydraHeads(MedusaHeads):
         for b in range(1, self.config.num_blocks):
             x = x + F.silu(F.linear(x, self.block_weight[k, b], self.block_bias[k, b]))
         own = self.config.kind == "own"
-        logits = F.linear(x, self.projection[k]) if own else self.project_rows(x)
+        logits = F.linear(x, self.rows[k]) if own else self.project_rows(x)
         return self.best(logits, top)
 
 
@@ -165,6 +169,6 @@ def copy_heads(heads: MedusaHeads, num_blocks: int = 0) -> MedusaHeads:
     state["block_weight"] = F.pad(state["block_weight"], (0, 0, 0, 0, 0, missing))
     state["block_bias"] = F.pad(state["block_bias"], (0, 0, 0, missing))
     if config.kind == "shared":
-        copy.use_lm_head(heads.projection)
+        copy.use_lm_head(heads.rows)
     copy.load_state_dict(state)
     return copy

@@ -138,7 +138,7 @@ def _vocabulary(found: NamedHeads, raw: dict[str, Any], vocab_size: int | None) 
             f"These heads do not say how large their base model's vocabulary is and {what}: "
             "load them together with their base model."
         )
-    return vocab_size or stated
+    return vocab_size or int(raw["vocab_size"])
 
 
 def _projection(

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from explorer.analysis.tree_names import MEASURED_TREES, parse_tree
 from explorer.decoding.acceptance import acceptance_rule
@@ -149,7 +150,7 @@ class Lab(AttentionWeights):
         yield from self._rest(recorder)
 
     def run(
-        self, prompt: str | None = None, *, continue_from: Trace | None = None, **settings: object
+        self, prompt: str | None = None, *, continue_from: Trace | None = None, **settings: Any
     ) -> Trace:
         """Decode to the end: `decode` as a trace. Settings as in DecodeSettings, by name.
 
@@ -160,7 +161,7 @@ class Lab(AttentionWeights):
         return collect(self.decode(begin, self._settings(settings)))
 
     def run_race(
-        self, prompt: str | None = None, *, continue_from: Trace | None = None, **settings: object
+        self, prompt: str | None = None, *, continue_from: Trace | None = None, **settings: Any
     ) -> Trace:
         """Race to the end: `race` as a trace that holds both lanes. Arguments as of `run`."""
         begin = self._begin(prompt, continue_from)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from pydantic import BaseModel as Schema
@@ -93,7 +93,7 @@ def audit(
     tree: str = "auto",
     progress: Progress | None = None,
     cancel: threading.Event | None = None,
-    **parameters: object,
+    **parameters: Any,
 ) -> AuditReport:
     """Decode every prompt greedily with `method` and plain, and explain each difference.
 
@@ -178,7 +178,7 @@ def _margin(
     here = torch.zeros(1, dtype=torch.long)
     # Plain reads the prompt in one pass; its last row already holds the first prediction.
     cache = read_prompt(model, prompt[:-1] if not text else prompt)
-    hidden = None
+    hidden = torch.empty(0)
     for token in text or prompt[-1:]:
         hidden = model.forward(torch.tensor([token]), here, one, cache)
         cache.commit([0])

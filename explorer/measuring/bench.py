@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from explorer.analysis.races import Race
 from explorer.analysis.shares import shares
@@ -56,7 +56,7 @@ def bench(
     reference: bool = False,
     progress: Progress | None = None,
     cancel: threading.Event | None = None,
-    **parameters: object,
+    **parameters: Any,
 ) -> BenchReport:
     """Race every method but plain against plain on every prompt, greedily.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from explorer.analysis.cost_curve import CostCurve
 from explorer.analysis.races import (
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Races = dict[str, list[Race]]
 
 
-def settings_of(racing: Sequence[str], **values: object) -> dict[str, DecodeSettings]:
+def settings_of(racing: Sequence[str], **values: Any) -> dict[str, DecodeSettings]:
     """Greedy settings of every method that races plain; plain's own if there is none."""
     return {method: decode_settings(method=method, **values) for method in racing or [PLAIN]}
 
@@ -44,7 +44,7 @@ def fastest_method(races: Races) -> str | None:
         for method, group in races.items()
         if method != PLAIN
     }
-    return max(speedups, key=speedups.get) if speedups else None
+    return max(speedups, key=lambda method: speedups[method]) if speedups else None
 
 
 def race_turns(
@@ -78,7 +78,7 @@ def report_of(
     plain_shares: Shares | None = None,
     curve: CostCurve | None = None,
     bandwidth: float | None = None,
-    **more: object,
+    **more: Any,
 ) -> BenchReport:
     """The report on the races that have ended; `more` are further fields of it.
 
@@ -113,7 +113,7 @@ def report_of(
         "races": [race.figures for group in races.values() for race in group],
         "sentence": verdict_sentence(main, figures, spread),
     }
-    return BenchReport(**_header(lab) | fields | more)
+    return BenchReport.model_validate(_header(lab) | fields | more)
 
 
 def _methods(

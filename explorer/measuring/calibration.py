@@ -134,8 +134,9 @@ def auto_calibration(
         by_depth=heads.config.num_heads if heads.sees_path else 0,
     )
     table, count = load_rank_table(heads_folder) if heads_folder else None, heads.config.num_heads
-    fits = table is not None and (table.heads, table.num_heads) == (key.heads, count)
-    if fits and any(table.texts):
+    if table is not None and (table.heads, table.num_heads) != (key.heads, count):
+        table = None  # of other heads
+    if table is not None and any(table.texts):
         calibration = _by_texts(key, costs, table.ranked(), "rank table")
     else:
         calibration = _by_guess(key, costs, count)

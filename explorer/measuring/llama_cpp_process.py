@@ -65,12 +65,13 @@ class Worker:
 
     def _read(self) -> None:
         with contextlib.suppress(ValueError, OSError):  # closed while it was read
-            for line in self._process.stdout:
+            for line in self._process.stdout or ():
                 self._lines.put(line)
         self._lines.put(None)
 
     def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
         """Its answer to the request. Raises ExplorerError if none comes within so many seconds."""
+        assert self._process.stdin is not None
         with contextlib.suppress(OSError):  # it has ended: the missing answer says so
             self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
@@ -102,6 +103,7 @@ class Worker:
 
     def close(self) -> None:
         """End the process, by force if it does not end by itself."""
+        assert self._process.stdin is not None
         with contextlib.suppress(OSError):
             self._process.stdin.close()
         try:

@@ -10,6 +10,7 @@ from pydantic import BaseModel as Schema
 from pydantic import ConfigDict, computed_field
 
 from explorer.decoding.registry import find_method
+from explorer.kernels.llama_cache import LlamaCache
 from explorer.measuring.cost_curve import filled_cache
 from explorer.models.storages import storages, tensors_of
 from explorer.records.settings import DecodeSettings
@@ -77,4 +78,5 @@ def _tensors(model: LanguageModel) -> Iterable[torch.Tensor]:
 
 def _cache_bytes(model: LanguageModel) -> int:
     cache = filled_cache(model, min(CONTEXT, model.context_length))
-    return sum(layer.keys.nbytes + layer.values.nbytes for layer in cache.layers)
+    parts = [cache] if isinstance(cache, LlamaCache) else cache.layers
+    return sum(part.keys.nbytes + part.values.nbytes for part in parts)

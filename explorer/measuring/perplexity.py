@@ -13,7 +13,7 @@ import math
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -103,7 +103,7 @@ def measure_perplexity(
     temperatures: Sequence[float] = TEMPERATURES,
     progress: Progress | None = None,
     cancel: threading.Event | None = None,
-    **settings: object,
+    **settings: Any,
 ) -> PerplexityReport:
     """Let every rule answer every prompt at every temperature, and score the replies.
 
@@ -219,7 +219,6 @@ def _figures(
     rule: str, temperature: float, texts: list[ScoredText], sampled: list[ScoredText] | None
 ) -> RuleFigures:
     tokens, steps = sum(text.tokens for text in texts), sum(text.steps for text in texts)
-    compared = rule != "sample" and sampled is not None
     return RuleFigures(
         rule=rule,
         temperature=temperature,
@@ -229,7 +228,7 @@ def _figures(
         steps=steps,
         tokens_per_step=tokens / steps,
         perplexity=_interval(*_mean_surprise(texts)),
-        over_sample=_quotient(texts, sampled) if compared else None,
+        over_sample=_quotient(texts, sampled) if rule != "sample" and sampled else None,
     )
 
 

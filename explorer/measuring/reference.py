@@ -11,7 +11,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from pydantic import BaseModel as Schema
@@ -151,7 +151,7 @@ def clocked_generate(
     ids: list[int],
     max_new_tokens: int,
     assistant: PreTrainedModel | None = None,
-    **options: object,
+    **options: Any,
 ) -> tuple[list[int], Clock]:
     """New tokens of `generate()`, and when they came. `options` join its configuration."""
     prompt = torch.tensor([ids], device=model.device)

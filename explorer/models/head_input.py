@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import torch
 from transformers import PreTrainedModel
@@ -13,7 +13,7 @@ class _Reached(Exception):  # noqa: N818 - no error: it carries the result out o
         self.hidden = hidden
 
 
-def lm_head_input(network: PreTrainedModel, **inputs: object) -> torch.Tensor:
+def lm_head_input(network: PreTrainedModel, **inputs: Any) -> torch.Tensor:
     """The rows [b, n, H] that the LM head gets in a pass over `inputs`; the head does not run.
 
     Raises what the pass raises, and RuntimeError if it never reaches the LM head.

@@ -19,7 +19,7 @@ class ExplorerError(Exception):
 def first_fault(error: ValidationError) -> str:
     """A sentence on the first value that does not fit: its name, why, and what was given."""
     first = error.errors()[0]
-    if not first["loc"]:  # a check of the whole record, which names the value itself
+    if not first["loc"] and "ctx" in first:  # a check of the whole record, which names the value
         return str(first["ctx"]["error"])
     name = ".".join(map(str, first["loc"]))
     return f"{name}: {first['msg']}; you gave {first['input']!r:.60}."

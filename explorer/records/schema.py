@@ -32,7 +32,9 @@ class Piece(Record):
     """How one token is written. `text` is None where its bytes alone are not valid UTF-8."""
 
     text: str | None
-    bytes: str | None = Field(None, description="hex of the raw bytes, only where text is None")
+    bytes: str | None = Field(
+        default=None, description="hex of the raw bytes, only where text is None"
+    )
 
 
 class TreeShape(Record):
@@ -56,7 +58,7 @@ class TreeShape(Record):
     @property
     def parents(self) -> list[int]:
         """Row of each row's parent; −1 for the root. Length n."""
-        row = {(): 0}
+        row: dict[tuple[int, ...], int] = {(): 0}
         parents = [-1]
         for i, path in enumerate(map(tuple, self.paths), start=1):
             row[path] = i
@@ -141,7 +143,7 @@ class Step(Record):
         "−1 where it chose none"
     )
     thresholds: Entries[Probability] | None = Field(
-        None, description="typical acceptance: what a row's base_prob had to exceed"
+        default=None, description="typical acceptance: what a row's base_prob had to exceed"
     )
     verdicts: Entries[Verdict]
     base_top: Entries[TopTokens] = Field(
@@ -159,14 +161,16 @@ class Step(Record):
         "positions of this or earlier steps that are recorded late; see their `index`",
     )
     timings: Timings
-    floor: StepFloor | None = Field(None, description="None: unknown, or no pass was needed")
+    floor: StepFloor | None = Field(
+        default=None, description="None: unknown, or no pass was needed"
+    )
     draft_top: Entries[TopTokens] | None = Field(
-        None,
+        default=None,
         max_length=MAX_ROWS,
         description="heads that see their path only: their guesses below each row, best first",
     )
     price: float | None = Field(
-        None,
+        default=None,
         ge=0,
         description="`auto` trees only: the price of the verified nodes, in tokens that "
         "would be written in the same time",
@@ -228,7 +232,7 @@ class Header(Record):
     explorer_version: str
     model: str
     tuned: str | None = Field(
-        None, description="if an adapter changed the model: what the output is lossless to"
+        default=None, description="if an adapter changed the model: what the output is lossless to"
     )
     heads: str | None
     num_heads: int = Field(ge=0, le=MAX_HEADS)
@@ -236,11 +240,13 @@ class Header(Record):
     device: str
     versions: Table[str, str]
     settings: Settings
-    shown: Shown | None = Field(None, description="None in older traces")
+    shown: Shown | None = Field(default=None, description="None in older traces")
     prompt: str
     prompt_ids: Entries[TokenId]
     continued_tokens: int = Field(
-        0, ge=0, description="how many of prompt_ids, at the end, the model wrote in earlier runs"
+        default=0,
+        ge=0,
+        description="how many of prompt_ids, at the end, the model wrote in earlier runs",
     )
     prompt_position: Position | None = Field(description="predictions from the last prompt token")
     prefill_ms: Milliseconds

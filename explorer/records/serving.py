@@ -169,8 +169,8 @@ class EngineRow(Record):
     engine: str
     shape: str
     speculation: Speculation
-    tokens_per_second: float | None = Field(None, gt=0)
-    plain_tokens_per_second: float | None = Field(None, gt=0)
+    tokens_per_second: float | None = Field(default=None, gt=0)
+    plain_tokens_per_second: float | None = Field(default=None, gt=0)
 
     @property
     def speedup(self) -> float | None:
@@ -208,4 +208,4 @@ class ServingRecord(Record):
     plain: Entries[LoadFigures] = Field(max_length=64)
     rows: Entries[EngineRow] = Field(default_factory=list, max_length=16)
     greedy: GreedyCheck | None = None
-    answer: Answer | None = Field(None, description="one request, to look at its steps")
+    answer: Answer | None = Field(default=None, description="one request, to look at its steps")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -41,15 +41,19 @@ class DecodeSettings(BaseModel):
         str, StringConstraints(strip_whitespace=True, max_length=MAX_TREE_CHARACTERS)
     ] = "auto"
     acceptance: Acceptance = "auto"
-    temperature: float = Field(0.0, ge=0.0, le=100.0, allow_inf_nan=False)
-    top_p: float = Field(1.0, gt=0.0, le=1.0)
-    top_k: int = Field(0, ge=0, lt=2**63)
-    epsilon: float = Field(0.09, gt=0.0, le=1.0)
-    delta: float = Field(0.3, gt=0.0, le=1.0)
-    seed: int = Field(0, ge=0, lt=2**63)
-    max_new_tokens: int = Field(128, ge=1, le=MAX_NEW_TOKENS)
-    system_prompt: str | None = Field(None, max_length=MAX_PROMPT_CHARACTERS)
+    temperature: float = Field(default=0.0, ge=0.0, le=100.0, allow_inf_nan=False)
+    top_p: float = Field(default=1.0, gt=0.0, le=1.0)
+    top_k: int = Field(default=0, ge=0, lt=2**63)
+    epsilon: float = Field(default=0.09, gt=0.0, le=1.0)
+    delta: float = Field(default=0.3, gt=0.0, le=1.0)
+    seed: int = Field(default=0, ge=0, lt=2**63)
+    max_new_tokens: int = Field(default=128, ge=1, le=MAX_NEW_TOKENS)
+    system_prompt: str | None = Field(default=None, max_length=MAX_PROMPT_CHARACTERS)
     raw_prompt: bool = False
+
+    if TYPE_CHECKING:  # the parameters of methods, which pydantic keeps as extra fields
+
+        def __getattr__(self, name: str) -> Any: ...
 
     @model_validator(mode="before")
     @classmethod
@@ -75,10 +79,10 @@ def setting_names() -> list[str]:
     return [*DecodeSettings.model_fields, *parameters()]
 
 
-def decode_settings(**values: object) -> DecodeSettings:
+def decode_settings(**values: Any) -> DecodeSettings:
     """Checked settings. Raises ExplorerError that names the first invalid setting."""
     try:
-        settings = DecodeSettings(**values)
+        settings = DecodeSettings.model_validate(values)
     except ValidationError as error:
         raise ExplorerError(first_fault(error)) from error
     if 0 < settings.temperature < LEAST_TEMPERATURE:

@@ -41,7 +41,7 @@ class Choice(_Message):
 class Usage(_Message):
     """How many tokens an answer has."""
 
-    completion_tokens: int = Field(0, ge=0)
+    completion_tokens: int = Field(default=0, ge=0)
 
 
 class RequestSpeculation(_Message):
@@ -49,7 +49,7 @@ class RequestSpeculation(_Message):
 
     acceptance_histogram: list[int] = Field(max_length=MOST_DRAFTS + 1)
     num_draft_tokens: int = Field(ge=0)
-    per_step_accepted: list[int] | None = Field(None, max_length=MOST_ARRIVALS)
+    per_step_accepted: list[int] | None = Field(default=None, max_length=MOST_ARRIVALS)
 
     @model_validator(mode="after")
     def _counts(self) -> RequestSpeculation:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -36,7 +37,7 @@ class Conversation:
         return Conversation(self.prompt, self.response[:room])
 
 
-def read_conversations(path: str | Path, vocab_size: int) -> list[Conversation]:
+def read_conversations(path: Path, vocab_size: int) -> list[Conversation]:
     """Every conversation of the file at `path`, checked against the model's vocabulary."""
     conversations = [
         _parse_line(line, path, number, vocab_size)
@@ -60,7 +61,7 @@ def read_lines(path: str | Path) -> list[str]:
         return raw.decode("utf-8").splitlines()
     except FileNotFoundError:
         raise ExplorerError(f"There is no training data at {path}: check the path.") from None
-    except (OSError, EOFError, UnicodeDecodeError, gzip.zlib.error) as error:
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise ExplorerError(
             f"The training data at {path} cannot be read ({type(error).__name__}: {error}): "
             "give a JSON-lines file, plain or gzip."

@@ -71,12 +71,15 @@ class Task(Protocol):
 
     def groups(self) -> list[dict[str, Any]]:
         """AdamW's parameter groups, each with its own learning rate."""
+        ...
 
     def loss(self, batch: list[int], done: float) -> tuple[Tensor, dict[str, float]]:
         """Loss of the given conversations, and its parts for the log; `done` is 0…1 of the run."""
+        ...
 
     def trained(self) -> dict[str, Tensor]:
         """The trained tensors by name, as they are now."""
+        ...
 
     def save(self, epoch: int, history: list[dict[str, Any]]) -> dict[str, Any]:
         """Measure and store the result of an epoch; returns its figures.

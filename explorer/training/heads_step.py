@@ -42,9 +42,10 @@ def heads_loss(
         features = heads.features(F.dropout(hidden.float(), dropout), path)
     features = F.dropout(features, dropout)
     if heads.config.kind == "own":
-        parts = zip(features, heads.projection, ids, weights, strict=True)
-        return sum(sparse_cross_entropy(*part) for part in parts)
-    flat = features.flatten(0, 1), heads.projection, ids.flatten(0, 1), weights.flatten(0, 1)
+        parts = zip(features, heads.rows, ids, weights, strict=True)
+        losses = (sparse_cross_entropy(*part) for part in parts)
+        return sum(losses, torch.zeros((), device=device))
+    flat = features.flatten(0, 1), heads.rows, ids.flatten(0, 1), weights.flatten(0, 1)
     return sparse_cross_entropy(*flat)
 
 

@@ -16,7 +16,7 @@ def compute_dtype(device: torch.device) -> torch.dtype:
     return torch.float32 if emulated else torch.bfloat16
 
 
-def mixed_precision(device: torch.device) -> AbstractContextManager[None]:
+def mixed_precision(device: torch.device) -> AbstractContextManager[None, bool | None]:
     """Within it, layers compute in `compute_dtype`."""
     dtype = compute_dtype(device)
     return torch.autocast(device.type, torch.bfloat16, enabled=dtype is torch.bfloat16)

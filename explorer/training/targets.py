@@ -39,15 +39,16 @@ class Targets:
         """
         tokens, valid = targets_of(self.cache, rows, num_heads)
         hard = self.draft_index[tokens]
-        share = self.soft_share if self.soft_ids is not None else 0.0
+        soft_ids, soft_probs = self.soft_ids, self.soft_probs
+        share = self.soft_share if soft_ids is not None else 0.0
         weight = (1 - share) * (valid & (hard >= 0)).float()
         ids, weights = hard.clamp(min=0)[..., None], weight[..., None]
-        if self.soft_ids is not None:
+        if soft_ids is not None and soft_probs is not None:
             # The token k places on was predicted by the base model at the row k places on.
             places = rows[:, None] + torch.arange(1, num_heads + 1)
             places = places.where(valid, rows[:, None])
-            soft = share * self.soft_probs[places].float() * valid[..., None]
-            ids = torch.cat([ids, self.soft_ids[places].long()], -1)
+            soft = share * soft_probs[places].float() * valid[..., None]
+            ids = torch.cat([ids, soft_ids[places].long()], -1)
             weights = torch.cat([weights, soft], -1)
         return ids.transpose(0, 1), weights.transpose(0, 1)
 

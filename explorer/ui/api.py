@@ -48,7 +48,7 @@ class Api:
     def __init__(self, worker: ModelWorker, limits: Limits) -> None:
         self.worker, self.limits = worker, limits
 
-    def run(self, prompt: object, trace: object, **given: object) -> Iterator[Answer]:
+    def run(self, prompt: object, trace: object, **given: Any) -> Iterator[Answer]:
         """What `python -m explorer run --json` prints; `trace` holds the trace, or null."""
         from explorer.analysis.results import run_result  # takes a second: the page loads first
 
@@ -63,7 +63,7 @@ class Api:
         yield run_result(done) | self._notes() | {"trace": _record(done) if wanted else None}
 
     def race(
-        self, prompt: object, methods: object, trace: object, **given: object
+        self, prompt: object, methods: object, trace: object, **given: Any
     ) -> Iterator[Answer]:
         """What `python -m explorer race --json` prints; `traces` holds each lane's, or is null."""
         from explorer.analysis.results import race_result

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import wait
+from typing import Any
 from weakref import WeakValueDictionary
 
 import gradio as gr
@@ -18,7 +19,7 @@ from explorer.ui.limits import Limits
 from explorer.ui.runs import sentence, until_turn
 from explorer.ui.session import stop_session
 from explorer.ui.updates import Update
-from explorer.ui.worker import ModelWorker
+from explorer.ui.worker import ModelWorker, Ticket
 
 TURN = 0.25  # seconds of work between two messages to the browser
 POLL = 0.25
@@ -54,13 +55,13 @@ class CompareHandlers:
             yield self._told(session)
             return
         self._sessions[session.key] = session
-        session.phase, session.ticket = "waiting", self.worker.enter()
+        session.phase, session.ticket = "waiting", (ticket := self.worker.enter())
         if last is not None:
             last.give_way(session)
         try:
-            yield from self._work(session, request)
+            yield from self._work(session, ticket, request)
         finally:
-            self.worker.leave(session.ticket)
+            self.worker.leave(ticket)
         if not session.superseded:
             yield self._told(session)
 
@@ -71,7 +72,7 @@ class CompareHandlers:
     def tick(self) -> Update:
         """Show the progress of loading; once it has ended, show it a last time and stop."""
         page, status = self.page, self.worker.status
-        update = {
+        update: Update = {
             page.header: updates.header(self.worker, "Compare"),
             page.compare: encoded({"engine": vars(status) | {"text": self._status_text()}}),
         }
@@ -86,37 +87,39 @@ class CompareHandlers:
     def _told(self, session: CompareSession) -> Update:
         return {self.page.session: session, self.page.compare: session.message()}
 
-    def _wait(self, session: CompareSession) -> Iterator[Update]:
+    def _wait(self, session: CompareSession, ticket: Ticket) -> Iterator[Update]:
         """Until the model is loaded and this comparison's turn has come."""
         sent = None
-        for _ in until_turn(self.worker, session.ticket):
-            session.text = self._waiting(session)
+        for _ in until_turn(self.worker, ticket):
+            session.text = self._waiting(ticket)
             if session.text != sent:
                 sent = session.text
                 yield self._told(session)
 
-    def _waiting(self, session: CompareSession) -> str:
+    def _waiting(self, ticket: Ticket) -> str:
         if self.worker.lab is None:
             return f"{self.worker.status.text}. The comparison starts by itself after that."
-        runs = numbers.plural(self.worker.ahead(session.ticket), "run")
+        runs = numbers.plural(self.worker.ahead(ticket), "run")
         return f"Waiting: {runs} before yours. It starts by itself."
 
-    def _work(self, session: CompareSession, request: Request) -> Iterator[Update]:
+    def _work(self, session: CompareSession, ticket: Ticket, request: Request) -> Iterator[Update]:
         try:
-            yield from self._wait(session)
-            if not session.ticket.cancel.is_set():
+            yield from self._wait(session, ticket)
+            if not ticket.cancel.is_set():
                 session.start()
                 work = self._batches if request.batches else self._compare
-                yield from work(session, request)
-            session.phase = "stopped" if session.ticket.cancel.is_set() else "done"
+                yield from work(session, ticket, request)
+            session.phase = "stopped" if ticket.cancel.is_set() else "done"
         except Exception as error:
-            cancelled = session.ticket.cancel.is_set() and isinstance(error, ExplorerError)
+            cancelled = ticket.cancel.is_set() and isinstance(error, ExplorerError)
             session.phase = "stopped" if cancelled else "failed"
             session.problem = NEEDS_MODEL if self.worker.status.recorded_only else sentence(error)
 
-    def _compare(self, session: CompareSession, request: Request) -> Iterator[Update]:
+    def _compare(
+        self, session: CompareSession, ticket: Ticket, request: Request
+    ) -> Iterator[Update]:
         asked = {name: getattr(request, name) for name in COMPARED}
-        turns = self.worker.compare(session.ticket, **asked)
+        turns = self.worker.compare(ticket, **asked)
         try:
             yield self._told(session)
             while (events := turns.advance(TURN)) is not None:
@@ -128,11 +131,13 @@ class CompareHandlers:
         finally:
             turns.close()
 
-    def _batches(self, session: CompareSession, request: Request) -> Iterator[Update]:
+    def _batches(
+        self, session: CompareSession, ticket: Ticket, request: Request
+    ) -> Iterator[Update]:
         some = request.prompts[:BATCH_PROMPTS]
         tokens = request.max_new_tokens
         work = self.worker.batches(
-            session.ticket, prompts=some, max_new_tokens=tokens, progress=session.progress
+            ticket, prompts=some, max_new_tokens=tokens, progress=session.progress
         )
         while not work.done():
             yield self._told(session)
@@ -144,7 +149,7 @@ def connect_compare(worker: ModelWorker, limits: Limits, demo: gr.Blocks) -> Com
     """Build the Compare page and wire its components to their handlers."""
     handlers = CompareHandlers(worker, limits)
     page = handlers.page
-    quiet = {"show_progress": "hidden", "api_visibility": "private"}
+    quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
     page.compare.submit(
         handlers.run,
         page.session,
@@ -154,7 +159,7 @@ def connect_compare(worker: ModelWorker, limits: Limits, demo: gr.Blocks) -> Com
         **quiet,
     )
     page.compare.stop(handlers.stop, page.session, None, concurrency_limit=16, **quiet)
-    ticking = quiet | {
+    ticking: dict[str, Any] = quiet | {
         "outputs": [page.header, page.compare, page.loading],
         "concurrency_limit": 16,
     }

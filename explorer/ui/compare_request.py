@@ -30,7 +30,7 @@ class _Asked(Schema):
     methods: list[str] = Field(max_length=20)
     builtin: list[str] = Field(default=[], max_length=MOST_TEXTS)
     own: list[str] = Field(default=[], max_length=MOST_TEXTS)
-    file: str | None = Field(None, max_length=MAX_FILE_CHARACTERS)
+    file: str | None = Field(default=None, max_length=MAX_FILE_CHARACTERS)
     max_new_tokens: int
     tree: str = Field(max_length=MAX_TREE_CHARACTERS)
     batches: bool = False

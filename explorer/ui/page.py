@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import gradio as gr
 
@@ -47,7 +48,7 @@ def build_page(
     limits: Limits, missed: Callable[[str, int], str], attention: Callable[[str], str]
 ) -> Page:
     """Lay out the page inside the current gr.Blocks. `missed`, `attention`: see step_explorer."""
-    parts: dict[str, object] = {
+    parts: dict[str, Any] = {
         "session": gr.State(Session(), delete_callback=stop_session),
         "loading": gr.Timer(0.5),
         "header": _html(panels.header("loading …", []), "mx-header-block"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 import gradio as gr
 
@@ -107,7 +108,7 @@ def settings_inputs(limits: Limits) -> SettingsInputs:
     )
 
 
-def _sampling_inputs() -> dict[str, gr.components.Component]:
+def _sampling_inputs() -> dict[str, Any]:
     with gr.Row():
         temperature = gr.Slider(
             0,

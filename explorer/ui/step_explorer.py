@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from typing import Any
 
 import gradio as gr
 from starlette.requests import Request
@@ -18,7 +19,7 @@ SERVED = {"step_explorer": "step_explorer", "traces": "traces", "compare-files":
 
 
 def step_explorer(
-    missed: Callable[[str, int], str], attention: Callable[[str], str], **more: object
+    missed: Callable[[str, int], str], attention: Callable[[str], str], **more: Any
 ) -> gr.HTML:
     """Holds a run in the browser; its value is the latest message of explorer.ui.wire.Wire.
 

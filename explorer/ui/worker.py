@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from explorer.records.continuation import Continuation
 from explorer.records.errors import ExplorerError
@@ -55,13 +55,13 @@ class Ticket:
     cancel: threading.Event = field(default_factory=threading.Event)
 
 
-def _comparison(lab: Lab, **asked: object) -> Iterator[Turn]:
+def _comparison(lab: Lab, **asked: Any) -> Iterator[Turn]:
     from explorer.measuring.comparison import comparison
 
     return comparison(lab, **asked)
 
 
-def _batches(lab: Lab, **asked: object) -> BatchReport:
+def _batches(lab: Lab, **asked: Any) -> BatchReport:
     from explorer.measuring.batch import measure_batches
 
     return measure_batches(lab, method=lab.method, **asked)
@@ -121,7 +121,7 @@ class ModelWorker:
         """What `begin` starts, in turns. Raises ExplorerError unless the model is loaded."""
         return Turns(self._thread, begin(self._loaded()))
 
-    def compare(self, ticket: Ticket, **asked: object) -> Turns[Turn]:
+    def compare(self, ticket: Ticket, **asked: Any) -> Turns[Turn]:
         """A comparison of methods in turns; `asked` as in explorer.measuring.comparison.
 
         Raises ExplorerError unless the model is loaded.
@@ -129,7 +129,7 @@ class ModelWorker:
         found = self._compare(self._loaded(), cancel=ticket.cancel, **asked)
         return Turns(self._thread, found)
 
-    def batches(self, ticket: Ticket, **asked: object) -> Future[BatchReport]:
+    def batches(self, ticket: Ticket, **asked: Any) -> Future[BatchReport]:
         """Measure batches without turns, until done or the ticket is cancelled; `asked` as in
         explorer.measuring.batch. Raises ExplorerError unless the model is loaded.
         """

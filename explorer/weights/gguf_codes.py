@@ -8,7 +8,6 @@ nibbles hold the first 16 weights of a block, the high nibbles the last 16.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import gguf
 import numpy as np
@@ -44,15 +43,16 @@ def _halves(blocks: np.ndarray, start: int) -> np.ndarray:
     return blocks[..., start : start + 2].copy().view(np.float16)[..., 0].astype(np.float32)
 
 
-class Stored(Protocol):
-    """A matrix as a GGUF file stores it: its type, its shape (N, K) and its blocks, as uint8."""
+@dataclass(frozen=True)
+class StoredTensor:
+    """One tensor as stored: data [rows, bytes a row] uint8, or the values of a float tensor."""
 
     tensor_type: gguf.GGMLQuantizationType
     data: np.ndarray
     shape: tuple[int, ...]
 
 
-def four_bit_codes(tensor: Stored) -> Codes:
+def four_bit_codes(tensor: StoredTensor) -> Codes:
     """The codes of a Q4_0 or Q4_1 matrix."""
     affine = tensor.tensor_type == gguf.GGMLQuantizationType.Q4_1
     header = 4 if affine else 2
@@ -63,7 +63,7 @@ def four_bit_codes(tensor: Stored) -> Codes:
     return Codes(codes, scale, _halves(blocks, 2) if affine else -8.0 * scale)
 
 
-def eight_bit_codes(tensor: Stored) -> Codes:
+def eight_bit_codes(tensor: StoredTensor) -> Codes:
     """The codes of a Q8_0 matrix."""
     blocks = tensor.data.reshape(tensor.shape[0], -1, 2 + GROUP)
     codes = blocks[..., 2:].copy().view(np.int8).reshape(blocks.shape[0], -1)

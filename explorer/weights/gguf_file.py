@@ -7,7 +7,6 @@ are dequantised by ggml's reference code (package gguf); they are never quantise
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,16 +21,14 @@ from transformers.integrations.gguf.reader import (
 )
 
 from explorer.records.errors import ExplorerError
-from explorer.weights.gguf_codes import Q4_TYPES, Q8_TYPES, Codes, eight_bit_codes, four_bit_codes
-
-
-@dataclass(frozen=True)
-class StoredTensor:
-    """One tensor as stored: data [rows, bytes a row] uint8, or the values of a float tensor."""
-
-    tensor_type: gguf.GGMLQuantizationType
-    data: np.ndarray
-    shape: tuple[int, ...]
+from explorer.weights.gguf_codes import (
+    Q4_TYPES,
+    Q8_TYPES,
+    Codes,
+    StoredTensor,
+    eight_bit_codes,
+    four_bit_codes,
+)
 
 
 class GGUFFile:

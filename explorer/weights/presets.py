@@ -6,6 +6,8 @@ ran its real weights; if they did not, the title says so.
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from explorer.records.errors import ExplorerError, first_fault
@@ -42,8 +44,8 @@ class Preset(BaseModel):
     model: str
     heads: tuple[str, ...] = ()
     chat_template: str | None = None
-    sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$")
-    size: int | None = Field(None, gt=0)
+    sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
+    size: int | None = Field(default=None, gt=0)
     wheel: str | None = None
     verified: bool = False
     licence: str
@@ -127,10 +129,10 @@ class ModelOptions(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
 
     preset: str = "default"
-    model: str | None = Field(None, min_length=1, max_length=4096)
-    heads: str | None = Field(None, min_length=1, max_length=4096)
-    adapter: str | None = Field(None, min_length=1, max_length=4096)
-    num_heads: int | None = Field(None, ge=1, le=64)
+    model: str | None = Field(default=None, min_length=1, max_length=4096)
+    heads: str | None = Field(default=None, min_length=1, max_length=4096)
+    adapter: str | None = Field(default=None, min_length=1, max_length=4096)
+    num_heads: int | None = Field(default=None, ge=1, le=64)
     backend: Backend = "auto"
     device: Device = "auto"
 
@@ -157,10 +159,10 @@ class ModelOptions(BaseModel):
         ]
 
 
-def model_options(**values: object) -> ModelOptions:
+def model_options(**values: Any) -> ModelOptions:
     """Checked options. Raises ExplorerError that names the first invalid one."""
     try:
-        options = ModelOptions(**values)
+        options = ModelOptions.model_validate(values)
     except ValidationError as error:
         raise ExplorerError(first_fault(error)) from error
     if options.preset not in PRESETS:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
+from tqdm import tqdm
 
 from explorer.commands.console import Console, table
 from explorer.records.errors import ExplorerError
@@ -65,7 +66,9 @@ class Progress:
     """One bar for each phase, and a line after every epoch."""
 
     def __init__(self, console: Console) -> None:
-        self.console, self.phase, self.bar = console, None, None
+        self.console = console
+        self.phase: tuple[str, int | None] | None = None
+        self.bar: tqdm | None = None
 
     def __call__(self, event: dict[str, Any]) -> None:
         """Show an event of a training run (training/fitting.py)."""
@@ -75,14 +78,17 @@ class Progress:
         if event["phase"] == "resumed":
             self.console.say(f"resuming after update {event['update']} of {event['updates']}")
             return
-        phase = (event["phase"], event.get("epoch"))
-        if phase != self.phase:
+        bar = self._bar((event["phase"], event.get("epoch")), event.get("total"))
+        bar.update(event.get("done", 0) - bar.n)
+        shown = {name: event[key] for name, key in FIGURES.items() if event.get(key) is not None}
+        bar.set_postfix(shown)
+
+    def _bar(self, phase: tuple[str, int | None], total: int | None) -> tqdm:
+        if self.bar is None or phase != self.phase:
             self.close()
-            self.phase, self.bar = phase, self.console.bar(event.get("total"), "")
+            self.phase, self.bar = phase, self.console.bar(total, "")
             self.bar.set_description(" ".join(str(part) for part in phase if part is not None))
-        self.bar.update(event.get("done", 0) - self.bar.n)
-        told = {name: event[key] for name, key in FIGURES.items() if event.get(key) is not None}
-        self.bar.set_postfix(told)
+        return self.bar
 
     def close(self) -> None:
         """End the bar of the present phase."""
