@@ -54,6 +54,9 @@ class SlotCache(Cache):
 class _Layer(SlotLayer):
     """One layer's slots. `update` is what the layer's attention calls during a pass."""
 
+    keys: torch.Tensor
+    values: torch.Tensor
+
     def __init__(self, fixed_order: bool) -> None:
         super().__init__()
         self.fixed_order = fixed_order
@@ -120,13 +123,15 @@ def _grown(tensor: torch.Tensor, axis: int, extra: int) -> torch.Tensor:
 class KVCache(SlotCache):
     """The KV cache of one sequence: `length` committed slots, and those of the pass under way."""
 
+    layers: list[_Layer]
+
     def __init__(self, num_layers: int, fixed_order: bool) -> None:
         super().__init__(layers=[_Layer(fixed_order) for _ in range(num_layers)])
         self.fixed_order = fixed_order
         self.length = 0
 
     @classmethod
-    def of(cls, model: LanguageModel) -> KVCache | LlamaCache:
+    def of(cls, model: LanguageModel) -> AnyCache:
         """An empty cache that fits the model's passes."""
         return model.compiled.cache() if model.compiled else cls.of_network(model)
 
@@ -152,3 +157,6 @@ class KVCache(SlotCache):
         self.length = length
         for layer in self.layers:
             layer.length = length
+
+
+AnyCache = KVCache | LlamaCache  # of transformers' network, or of the compiled pass

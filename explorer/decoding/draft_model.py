@@ -22,7 +22,7 @@ from explorer.models.base import LanguageModel
 from explorer.models.early_exit import require_same_tokenizer
 from explorer.records.settings import DecodeSettings
 
-ONE_ROW = torch.zeros(1, dtype=torch.long), torch.ones(1, 1, dtype=torch.bool)  # offsets, visible
+ONE_ROW = torch.zeros(1, dtype=torch.long), torch.ones(1, 1, dtype=torch.bool)  # offsets, mask
 
 
 def make_drafter(inputs: DrafterInputs, settings: DecodeSettings) -> Drafter:

@@ -17,13 +17,13 @@ Proposals = Sequence[torch.Tensor | None]
 class ExtraRows:
     """Rows after the tree's in the same pass that the drafter wants computed, never committed.
 
-    tokens, offsets [m]: as in LanguageModel.forward; visible [m, n + m]: of all rows of the pass.
+    tokens, offsets [m]: as in LanguageModel.forward; mask [m, n + m]: of all rows of the pass.
     Drafter.update gets the logits of the last `asked` of them.
     """
 
     tokens: torch.Tensor
     offsets: torch.Tensor
-    visible: torch.Tensor
+    mask: torch.Tensor
     asked: int
 
 

@@ -47,7 +47,7 @@ class LookaheadDrafter(Drafter):
     def __init__(self, window: int, ngram: int, guesses: int, seed: int = 0) -> None:
         self.pool = Pool(guesses)
         self._width, self._levels = window, ngram - 1
-        self._offsets, self._visible = branch(self._width, self._levels)
+        self._offsets, self._mask = branch(self._width, self._levels)
         self._random = np.random.default_rng(seed)
         self._window: list[list[int]] = []  # [levels][W], oldest level first
 
@@ -78,10 +78,10 @@ class LookaheadDrafter(Drafter):
     def _extra(self, n: int) -> ExtraRows:
         """The window's rows, its corner left out: that is the tree's root, row 0 of the pass."""
         rows = [token for level in self._window for token in level][1:]
-        visible = torch.zeros(len(rows), n + len(rows), dtype=torch.bool)
-        visible[:, 0] = True
-        visible[:, n:] = self._visible
-        return ExtraRows(torch.tensor(rows), self._offsets, visible, self._width)
+        mask = torch.zeros(len(rows), n + len(rows), dtype=torch.bool)
+        mask[:, 0] = True
+        mask[:, n:] = self._mask
+        return ExtraRows(torch.tensor(rows), self._offsets, mask, self._width)
 
     def update(self, logits: torch.Tensor) -> None:
         """The newest level's predictions [W, V]: n-grams for the pool, and the next level."""

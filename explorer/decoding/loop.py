@@ -14,10 +14,9 @@ import torch
 import torch.nn.functional as F
 
 from explorer.decoding.acceptance import AcceptanceRule, Verdict
-from explorer.decoding.cache import KVCache
+from explorer.decoding.cache import AnyCache, KVCache
 from explorer.decoding.drafter import Context, Draft, Drafter, bare_root
 from explorer.decoding.tree import causal_mask
-from explorer.kernels.llama_cache import LlamaCache
 from explorer.models.base import LanguageModel
 
 PREFILL_CHUNK = 256  # tokens a pass
@@ -81,7 +80,7 @@ class StepResult:
         return self.hidden[last : last + 1], self.verdict.bonus
 
 
-def prefill(model: LanguageModel, prompt: list[int], cache: KVCache | LlamaCache) -> torch.Tensor:
+def prefill(model: LanguageModel, prompt: list[int], cache: AnyCache) -> torch.Tensor:
     """Read the prompt into the cache in causal passes; hidden [1, H] of its last token."""
     for part in torch.tensor(prompt).split(PREFILL_CHUNK):
         n = part.numel()
@@ -132,7 +131,7 @@ def step(
     model: LanguageModel,
     drafter: Drafter,
     rule: AcceptanceRule,
-    cache: KVCache | LlamaCache,
+    cache: AnyCache,
     context: Context,
     clock: Stopwatch,
 ) -> StepResult:
@@ -154,7 +153,7 @@ def step(
 
 
 def _verify(
-    model: LanguageModel, draft: Draft, cache: KVCache | LlamaCache
+    model: LanguageModel, draft: Draft, cache: AnyCache
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
     """One pass over the tree's rows, and extra rows if there are any.
 
@@ -165,8 +164,8 @@ def _verify(
         hidden = model.forward(draft.tokens, tree.depths, tree.mask, cache)
         return hidden, model.logits(hidden), None
     n, rows = tree.n, torch.cat([draft.tokens, extra.tokens])
-    visible = torch.cat([F.pad(tree.mask, (0, len(extra.tokens))), extra.visible])
-    hidden = model.forward(rows, torch.cat([tree.depths, extra.offsets]), visible, cache)
+    mask = torch.cat([F.pad(tree.mask, (0, len(extra.tokens))), extra.mask])
+    hidden = model.forward(rows, torch.cat([tree.depths, extra.offsets]), mask, cache)
     logits = model.logits(torch.cat([hidden[:n], hidden[len(rows) - extra.asked :]]))
     return hidden[:n], logits[:n], logits[n:]
 

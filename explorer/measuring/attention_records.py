@@ -113,11 +113,11 @@ def told_rows(
     weights: Tensor, prefix: int, slots: Sequence[int], parents: Sequence[int]
 ) -> list[list[float]]:
     """Rows of weights as AttentionHead.weights orders them; weights [n, prefix + n] of one head."""
-    _, visible = rows_of(parents)
+    _, mask = rows_of(parents)
     single = weights[:, list(slots)]
     rest = weights[:, :prefix].sum(dim=1) - single.sum(dim=1)
     return [
-        [float(rest[row]), *single[row].tolist(), *weights[row, prefix:][visible[row]].tolist()]
+        [float(rest[row]), *single[row].tolist(), *weights[row, prefix:][mask[row]].tolist()]
         for row in range(len(parents))
     ]
 

@@ -43,7 +43,7 @@ def attention_weights(
     """
     _require_known(model, prefix, token_ids, layer)
     cache = KVCache.of_network(model)
-    depths, visible = rows_of(parents)
+    depths, mask = rows_of(parents)
     found: list[Tensor] = []
     with _stopping_at(model, layer, found):
         for part in torch.tensor(prefix).split(PREFILL_CHUNK):
@@ -51,7 +51,7 @@ def attention_weights(
             _pass(model, part, torch.arange(n), causal_mask(n), cache)
             cache.commit(range(n))
             found.clear()
-        _pass(model, torch.tensor(token_ids), depths, visible, cache)
+        _pass(model, torch.tensor(token_ids), depths, mask, cache)
     if not found:
         raise ExplorerError(
             f"The attention weights of {model.name} cannot be computed: choose another model."
@@ -78,10 +78,10 @@ def _require_known(
 
 
 def _pass(
-    model: LanguageModel, tokens: Tensor, offsets: Tensor, visible: Tensor, cache: KVCache
+    model: LanguageModel, tokens: Tensor, offsets: Tensor, mask: Tensor, cache: KVCache
 ) -> None:
     with contextlib.suppress(_EndOfPassError):
-        model.forward(tokens, offsets, visible, cache)
+        model.forward(tokens, offsets, mask, cache)
 
 
 @contextlib.contextmanager

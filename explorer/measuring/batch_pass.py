@@ -38,24 +38,24 @@ class BatchPasses:
 
     @torch.inference_mode()
     def hidden(
-        self, tokens: torch.Tensor, offsets: torch.Tensor, visible: torch.Tensor
+        self, tokens: torch.Tensor, offsets: torch.Tensor, mask: torch.Tensor
     ) -> torch.Tensor:
         """Hidden states [b, n, H] of tokens int64 [b, n], within `batch_attention`.
 
-        offsets [n] and visible [n, n] as in LanguageModel.forward, the same for every sequence.
+        offsets [n] and mask [n, n] as in LanguageModel.forward, the same for every sequence.
         """
         cache = self._cache
-        layout = Layout.of_tree(cache.length, offsets, visible, cache.slots_for(len(offsets)))
+        layout = Layout.of_tree(cache.length, offsets, mask, cache.slots_for(len(offsets)))
         return self.model.run(tokens, layout, cache)
 
     def milliseconds(self, n: int) -> float:
         """Time of a pass with a tree of n rows for every sequence, LM head included."""
-        offsets, visible = tree_rows(n)
+        offsets, mask = tree_rows(n)
         tokens = (torch.arange(self.batch * n) % self.model.vocab_size).view(self.batch, n)
         with batch_attention(self.model):
             self.model.synchronise()
             start = time.perf_counter()
-            self.model.logits(self.hidden(tokens, offsets, visible).flatten(0, 1))
+            self.model.logits(self.hidden(tokens, offsets, mask).flatten(0, 1))
             self.model.synchronise()
             return (time.perf_counter() - start) * 1000
 
@@ -93,6 +93,9 @@ register_mask(FIXED_ORDER_BATCH)
 class _BatchLayer(SlotLayer):
     """One layer's slots for every sequence: a prefix, and room for the rows of a pass."""
 
+    keys: torch.Tensor
+    values: torch.Tensor
+
     def __init__(self, keys: torch.Tensor, values: torch.Tensor, length: int, fixed: bool) -> None:
         super().__init__()
         self.keys, self.values, self.length, self.fixed_order = keys, values, length, fixed
@@ -122,10 +125,10 @@ class _BatchCache(SlotCache):
         slots = self.slots_for(room)
         layers = []
         for layer in prefix.layers:
-            states = [_with_room(states, batch, slots) for states in layer.committed()]
+            keys, values = (_with_room(states, batch, slots) for states in layer.committed())
             if self.fixed_order:
-                states[0] = states[0].transpose(2, 3).contiguous()
-            layers.append(_BatchLayer(*states, self.length, self.fixed_order))
+                keys = keys.transpose(2, 3).contiguous()
+            layers.append(_BatchLayer(keys, values, self.length, self.fixed_order))
         super().__init__(layers=layers)
 
 

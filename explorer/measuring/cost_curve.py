@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from explorer.analysis.cost_curve import CostCurve
-from explorer.decoding.cache import KVCache
+from explorer.decoding.cache import AnyCache, KVCache
 from explorer.decoding.loop import prefill
 from explorer.decoding.tree import rows_of
 
@@ -87,7 +87,7 @@ class InterleavedTimes:
 
 
 @torch.inference_mode()
-def filled_cache(model: LanguageModel, length: int) -> KVCache:
+def filled_cache(model: LanguageModel, length: int) -> AnyCache:
     """A cache with `length` committed rows of arbitrary text."""
     cache = KVCache.of(model)
     if length:
@@ -102,13 +102,13 @@ def tree_rows(n: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def _time_pass(
-    model: LanguageModel, cache: KVCache, depths: torch.Tensor, visible: torch.Tensor
+    model: LanguageModel, cache: AnyCache, depths: torch.Tensor, mask: torch.Tensor
 ) -> float:
     """Milliseconds of one verify pass, LM head included. The cache does not change."""
     tokens = torch.arange(len(depths)) % model.vocab_size
     model.synchronise()
     start = time.perf_counter()
-    model.logits(model.forward(tokens, depths, visible, cache))
+    model.logits(model.forward(tokens, depths, mask, cache))
     model.synchronise()
     elapsed = (time.perf_counter() - start) * 1000
     cache.commit([])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from explorer.decoding.cache import KVCache
+from explorer.decoding.cache import AnyCache, KVCache
 from explorer.decoding.loop import prefill
 from explorer.decoding.tree import causal_mask, rows_of
 
@@ -75,7 +75,7 @@ def measure_noise(
 
 
 @torch.inference_mode()
-def read_prompt(model: LanguageModel, prompt: Sequence[int]) -> KVCache:
+def read_prompt(model: LanguageModel, prompt: Sequence[int]) -> AnyCache:
     """A cache that holds the prompt, read as decoding reads it."""
     cache = KVCache.of(model)
     if prompt:
@@ -92,8 +92,8 @@ def _outputs(
     # Of the rows of a tree pass every other one is a sibling that is not part of the text.
     step = max(2, width // 2) if tree else width
     for part in tokens.split(step):
-        rows, depths, visible, kept = _tree_pass(part) if tree else _causal_pass(part)
-        states = model.forward(rows, depths, visible, cache)
+        rows, depths, mask, kept = _tree_pass(part) if tree else _causal_pass(part)
+        states = model.forward(rows, depths, mask, cache)
         hidden.append(states[kept])
         logits.append(model.logits(states)[kept])
         cache.commit(kept)
@@ -114,8 +114,8 @@ def _tree_pass(part: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Te
     rows[path] = part
     rows[1::2] = part[:-1]  # a token of the text
     # Depth d has the rows 2d − 1 (wrong) and 2d (text); both hang below row 2d − 2.
-    depths, visible = rows_of([-1, *(2 * ((row + 1) // 2) - 2 for row in range(1, n))])
-    return rows, depths, visible, path
+    depths, mask = rows_of([-1, *(2 * ((row + 1) // 2) - 2 for row in range(1, n))])
+    return rows, depths, mask, path
 
 
 def _compare(alone: Outputs, wide: Outputs) -> Noise:

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from transformers import PreTrainedModel
 
-from explorer.decoding.cache import KVCache
+from explorer.decoding.cache import AnyCache, KVCache
 from explorer.decoding.tree import Tree, causal_mask
 from explorer.models.base import LanguageModel
 
@@ -36,8 +36,9 @@ class Probe:
         """A probe that the model has room for, with a prefix of `length` tokens, or long enough."""
         if length is None:
             window = getattr(model.config, "sliding_window", None)
-            near = isinstance(window, int) and window <= MOST_PREFIX
-            length = max(PREFIX, window + 4) if near else PREFIX
+            length = PREFIX
+            if isinstance(window, int) and window <= MOST_PREFIX:
+                length = max(PREFIX, window + 4)
         length = max(1, min(length, model.context_length - len(ACCEPTED) - BEHIND))
         few = max(1, model.vocab_size - 8)  # the first ids are special ones: some mean padding
         ids = torch.arange(length + TREE.n + BEHIND) * 37 % few + min(5, model.vocab_size - few)
@@ -82,7 +83,7 @@ def our_logits(model: LanguageModel, probe: Probe) -> torch.Tensor:
     return model.logits(torch.cat(parts))
 
 
-def causal_pass(model: LanguageModel, tokens: torch.Tensor, cache: KVCache) -> torch.Tensor:
+def causal_pass(model: LanguageModel, tokens: torch.Tensor, cache: AnyCache) -> torch.Tensor:
     """Hidden states [n, H] of tokens [n] after the cache's text; commits them."""
     n = len(tokens)
     if n == 0:

@@ -78,18 +78,18 @@ class LanguageModel:
         self,
         tokens: torch.Tensor,
         offsets: torch.Tensor,
-        visible: torch.Tensor,
+        mask: torch.Tensor,
         cache: Cache | LlamaCache,
     ) -> torch.Tensor:
         """One pass over n rows after the cache's committed prefix; returns hidden [n, H].
 
         tokens [n] int64; offsets [n] int64: a row's position is prefix length + offset;
-        visible [n, n] bool: row i sees row j. Every row sees the whole prefix. The rows' keys
+        mask [n, n] bool: row i sees row j. Every row sees the whole prefix. The rows' keys
         and values are written to the cache, uncommitted.
         """
         if isinstance(cache, LlamaCache):
-            return self.compiled(tokens, offsets, visible, cache)
-        layout = Layout.of_tree(cache.length, offsets, visible, cache.slots_for(len(offsets)))
+            return self.compiled(tokens, offsets, mask, cache)
+        layout = Layout.of_tree(cache.length, offsets, mask, cache.slots_for(len(offsets)))
         return self.run(tokens[None], layout, cache)[0]
 
     def run(self, tokens: torch.Tensor, layout: Layout, cache: Cache) -> torch.Tensor:
@@ -102,7 +102,7 @@ class LanguageModel:
                 use_cache=True,
             )
 
-    def body(self, **inputs: object) -> torch.Tensor:
+    def body(self, **inputs: Any) -> torch.Tensor:
         """The input of the LM head [b, n, H]: the hidden states."""
         if self.whole_network:
             return lm_head_input(self.network, **inputs)

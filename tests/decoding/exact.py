@@ -102,15 +102,15 @@ class TableModel:
     def prefix(self, hidden: torch.Tensor) -> tuple[int, ...]:
         return list(self._index)[int(hidden)]
 
-    def forward(self, tokens, offsets, visible, cache) -> torch.Tensor:
+    def forward(self, tokens, offsets, mask, cache) -> torch.Tensor:
         cache.rows = rows = tokens.tolist()
-        for row, sees in enumerate(visible.tolist()):  # a row sees one token a position: its path
+        for row, sees in enumerate(mask.tolist()):  # a row sees one token a position: its path
             seen = [int(offsets[other]) for other in range(len(rows)) if sees[other]]
             assert seen == list(range(int(offsets[row]) + 1))
         return torch.cat(
             [
                 self.hidden([*cache.tokens, *(t for t, s in zip(rows, sees, strict=True) if s)])
-                for sees in visible.tolist()
+                for sees in mask.tolist()
             ]
         )
 

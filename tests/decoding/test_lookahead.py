@@ -58,16 +58,16 @@ def test_n_grams_are_found_and_accepted():
 @pytest.mark.parametrize(("width", "levels"), [(1, 2), (3, 2), (4, 3), (5, 4)])
 def test_a_rows_view_is_its_columns_past(width, levels):
     """Row (l, j) sees the oldest level up to j, then column j down to itself: l + j positions."""
-    offsets, visible = branch(width, levels)
+    offsets, mask = branch(width, levels)
     places = [(level, column) for level in range(levels) for column in range(width)][1:]
     for row, (level, column) in enumerate(places):
         expected = {(0, j) for j in range(1, column + 1)} | {
             (below, column) for below in range(level + 1) if (below, column) != (0, 0)
         }
-        assert {place for place, sees in zip(places, visible[row], strict=True) if sees} == expected
+        assert {place for place, sees in zip(places, mask[row], strict=True) if sees} == expected
         assert offsets[row] == level + column
         # with the root, exactly one token at each position up to its own
-        assert sorted(int(offsets[i]) for i in torch.nonzero(visible[row])) == list(
+        assert sorted(int(offsets[i]) for i in torch.nonzero(mask[row])) == list(
             range(1, level + column + 1)
         )
 

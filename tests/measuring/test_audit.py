@@ -30,9 +30,9 @@ class NoisyModel(LanguageModel):
 class LeakyModel(LanguageModel):
     """A planted bug: a node also sees its siblings."""
 
-    def forward(self, tokens, offsets, visible, cache):
+    def forward(self, tokens, offsets, mask, cache):
         siblings = offsets[:, None] == offsets[None, :]
-        return super().forward(tokens, offsets, visible | siblings.tril(), cache)
+        return super().forward(tokens, offsets, mask | siblings.tril(), cache)
 
 
 def test_an_exact_model_has_no_noise():

@@ -12,12 +12,12 @@ from tests.decoding import tiny
 
 def both(model, batch=3, n=5, context=70):
     """Hidden states of a batch, and of its sequences one by one."""
-    offsets, visible = tree_rows(n)
+    offsets, mask = tree_rows(n)
     tokens = torch.arange(batch * n).view(batch, n) * 11 % model.vocab_size
     passes = BatchPasses(model, batch, context, widest=8)
     with batch_attention(model):
-        together = passes.hidden(tokens, offsets, visible)
-    alone = [model.forward(row, offsets, visible, filled_cache(model, context)) for row in tokens]
+        together = passes.hidden(tokens, offsets, mask)
+    alone = [model.forward(row, offsets, mask, filled_cache(model, context)) for row in tokens]
     return together, torch.stack(alone)
 
 
@@ -41,12 +41,12 @@ def test_the_library_s_attention_takes_batches():
 
 def test_passes_leave_no_trace():
     model = exact.tiny_model()
-    offsets, visible = tree_rows(4)
+    offsets, mask = tree_rows(4)
     tokens = torch.arange(8).view(2, 4)
     passes = BatchPasses(model, 2, 10, widest=8)
     with batch_attention(model):
-        first = passes.hidden(tokens, offsets, visible)
+        first = passes.hidden(tokens, offsets, mask)
     assert passes.milliseconds(8) > 0
     with batch_attention(model):
-        assert torch.equal(passes.hidden(tokens, offsets, visible), first)
+        assert torch.equal(passes.hidden(tokens, offsets, mask), first)
     assert model.config._attn_implementation == FIXED_ORDER

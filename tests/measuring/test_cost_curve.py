@@ -54,7 +54,7 @@ def clock(monkeypatch):
     """A machine that takes 2 + n ms a pass and slows down by a third at every pass."""
     log = []
 
-    def fake(model, cache, depths, visible):
+    def fake(model, cache, depths, mask):
         log.append(len(depths))
         return (2 + len(depths)) * 1.01 ** len(log)
 
@@ -77,10 +77,10 @@ def test_every_wide_pass_lies_between_one_row_passes(clock):
 
 
 def test_tree_rows_are_a_tree():
-    depths, visible = tree_rows(6)
+    depths, mask = tree_rows(6)
     assert depths.tolist() == [0, 1, 1, 1, 2, 2]
-    assert visible[5].tolist() == [True, True, False, False, False, True]
-    assert torch.equal(visible.sum(1), depths + 1)
+    assert mask[5].tolist() == [True, True, False, False, False, True]
+    assert torch.equal(mask.sum(1), depths + 1)
 
 
 def test_on_a_real_model_the_cache_ends_as_it_began(monkeypatch):
