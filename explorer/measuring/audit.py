@@ -35,7 +35,7 @@ NOISE_TOKENS = 64
 class PromptAudit(Schema):
     """One prompt. The fields from `position` on describe the first difference, if there is one.
 
-    `margin` is the float32 logit of plain's token minus that of the method's (`medusa_token`,
+    `margin` is the float32 logit of plain's token minus that of the method's (`method_token`,
     whatever the method), by a one-row pass over plain's own text up to there.
     """
 
@@ -47,7 +47,7 @@ class PromptAudit(Schema):
     tokens: int
     position: int | None = None  # index into the new tokens
     plain_token: int | None = None
-    medusa_token: int | None = None
+    method_token: int | None = None
     margin: float | None = None
     explanation: str
 
@@ -145,7 +145,7 @@ def explain(
     if at is None:
         return PromptAudit(**common, verdict="identical", explanation="Token for token the same.")
     ours, theirs = _token(expected, at), _token(got, at)
-    where = {"position": at, "plain_token": ours, "medusa_token": theirs}
+    where = {"position": at, "plain_token": ours, "method_token": theirs}
     if ours is None or theirs is None:
         longer = "plain" if theirs is None else method
         text = f"Divergence: after {at} equal tokens only {longer} continues. This is a bug."

@@ -112,7 +112,7 @@ def test_a_small_margin_is_a_tie_and_a_large_one_a_bug(model, text, at):
     assert tie.verdict == "tie"
     assert tie.margin == pytest.approx(gap, rel=1e-3)
     assert tie.position == at
-    assert (tie.plain_token, tie.medusa_token) == (text[at], other)
+    assert (tie.plain_token, tie.method_token) == (text[at], other)
     bug = explain(model, _noise(model, gap * 0.99), PROMPT, text, wrong, {"id": "x"})
     assert bug.verdict == "divergence"
     for number in (f"{bug.margin:.4g}", f"{gap * 0.99:.4g}"):
