@@ -198,7 +198,7 @@ def training_prompts(count: int, seed: int, exclude: Iterable[str] = ()) -> list
 
 def main() -> None:
     """Write the file that the command line asks for."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, required=True, help="number of prompts")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, required=True, help="JSON lines file to write")

@@ -79,7 +79,7 @@ def _types(schema: dict[str, Any]) -> Iterator[str]:
     elif schema["type"] == "object":
         yield f"Record<string, {_type(schema['additionalProperties'])}>"
     else:
-        yield PLAIN.get(schema["type"], schema["type"])
+        yield PLAIN.get(str(schema["type"]), str(schema["type"]))
 
 
 if __name__ == "__main__":

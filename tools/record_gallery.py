@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> None:
 def recorded(lab: explorer.Lab, example: Example) -> Trace:
     """A race of the example, timed."""
     builder = TraceBuilder()
-    settings = explorer.DecodeSettings(**example.settings, **example.recorded)
+    settings = explorer.DecodeSettings.model_validate({**example.settings, **example.recorded})
     for event in lab.race(example.prompt, settings):
         builder.add(event)
     return builder.trace()

@@ -53,18 +53,21 @@ def main(path: Path) -> None:
 def run(source: str, names: dict[str, Any]) -> object:
     """Run a cell; the value of the expression that it ends with, else None."""
     tree = ast.parse(source)
-    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+    end = tree.body[-1]
+    last = end if isinstance(end, ast.Expr) else None
+    if last is not None:
+        tree.body.pop()
     exec(compile(tree, "cell", "exec"), names)
     return (
         None if last is None else eval(compile(ast.Expression(last.value), "cell", "eval"), names)
     )
 
 
-def output(value: object, number: int, page: Page) -> dict:
+def output(value: Any, number: int, page: Page) -> dict:
     """What a notebook keeps of a value that a cell shows."""
     data = {"text/plain": repr(value)}
     if isinstance(value, go.Figure):
-        figure = json.loads(value.to_json())
+        figure = json.loads(str(value.to_json()))
         url = page.evaluate(TO_IMAGE, [figure, WIDTH])
         image = url.removeprefix("data:image/png;base64,")
         data = {"text/plain": "Figure", "image/png": image}

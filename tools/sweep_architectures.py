@@ -146,7 +146,7 @@ def write(path: Path, findings: list[Finding]) -> None:
 
 def main() -> int:
     """Run the sweep. Returns the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("model_types", nargs="*", help="these types alone")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="put the table into this page")
     args = parser.parse_args()

@@ -61,9 +61,11 @@ def _steps(
     curve = next(curve for curve in costs.curves if curve.context_length == context)
     rest = costs.overhead(text.rows.shape[1])
     chosen_trees: list[tuple[int, float, float]] = []
+    probs = text.probs
+    assert probs is not None  # replay_auto has looked
 
     def paths(at: int) -> set[RankPath]:
-        guesses = ((joint, (joint, path)) for joint, path in by_likelihood(text.probs[at]))
+        guesses = ((joint, (joint, path)) for joint, path in by_likelihood(probs[at]))
         chosen = tree.choose(guesses)
         promised = sum(joint for joint, _ in chosen)
         chosen_trees.append((len(chosen), promised, curve.at(len(chosen) + 1) + rest))

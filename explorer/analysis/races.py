@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Literal
@@ -121,7 +121,7 @@ class Race:
     texts: tuple[list[int], list[int], list[int]]
 
 
-def finished_race(record: dict[str, str], number: int, trace: Trace) -> Race:
+def finished_race(record: Mapping[str, str], number: int, trace: Trace) -> Race:
     """The figures of a race from its trace; `number` names a prompt that has no id."""
     fast, plain = Samples.of_steps(trace.steps), Samples.of_plain(trace.plain)
     figures = compare(fast, plain)
@@ -159,7 +159,7 @@ def _difference(trace: Trace, expected: Sequence[int], got: Sequence[int]) -> Di
     if at is None:
         return None
     ours, theirs = (ids[at] if at < len(ids) else None for ids in (expected, got))
-    pieces = [trace.pieces.get(token) for token in (ours, theirs)]
+    pieces = [None if t is None else trace.pieces.get(t) for t in (ours, theirs)]
     told = [None if piece is None else visible(piece, LONGEST) for piece in pieces]
     return Difference(
         position=at,

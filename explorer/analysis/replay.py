@@ -79,6 +79,12 @@ class _Recorded:
         """[positions, heads]."""
         return self.ranked.rows
 
+    @property
+    def probs(self) -> Sequence[Sequence[Sequence[float]]]:
+        """[positions][heads][top], which a trace has."""
+        assert self.ranked.probs is not None
+        return self.ranked.probs
+
 
 def replay(traces: Mapping[str, Trace], trees: Sequence[str]) -> ReplayReport:
     """Count the steps that each of `trees` takes on the traces, given by name.
@@ -162,10 +168,7 @@ def _trees(
             "Heads that see their path guess again below every node, and a trace records that for "
             "the text only: time dynamic trees of Hydra heads with `bench`."
         )
-    return (
-        tree.nodes,
-        lambda text: lambda at: set(tree.choose(by_likelihood(text.ranked.probs[at]))),
-    )
+    return tree.nodes, lambda text: lambda at: set(tree.choose(by_likelihood(text.probs[at])))
 
 
 def _number_of_nodes(name: str) -> int:

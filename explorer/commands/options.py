@@ -61,7 +61,7 @@ def add_model_options(parser: argparse.ArgumentParser, fewer_heads: bool = True)
     output.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
 
-def asked_for(args: argparse.Namespace) -> dict[str, object]:
+def asked_for(args: argparse.Namespace) -> dict[str, Any]:
     """The model and heads that the options name, as `model_options` and `load` take them."""
     names = ("preset", "model", "heads", "backend", "device", "adapter", "num_heads")
     asked = {name: getattr(args, name, None) for name in names}
@@ -175,7 +175,7 @@ def method_list(text: str) -> list[str]:
     return known_methods(name.strip() for name in text.split(",") if name.strip())
 
 
-def given_parameters(args: argparse.Namespace) -> dict[str, object]:
+def given_parameters(args: argparse.Namespace) -> dict[str, Any]:
     """The parameters of single methods that were given on the command line."""
     return {name: value for name in parameters() if (value := getattr(args, name)) is not None}
 

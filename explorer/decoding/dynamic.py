@@ -96,7 +96,7 @@ def by_likelihood(probs: Sequence[Sequence[float]]) -> Iterator[tuple[float, Ran
 
     probs[d][r]: probability of rank r at depth d + 1, falling with r.
     """
-    heap = [(-probs[0][0], (0,))] if probs else []
+    heap: list[tuple[float, RankPath]] = [(-probs[0][0], (0,))] if probs else []
     while heap:
         joint, path = heapq.heappop(heap)
         yield -joint, path

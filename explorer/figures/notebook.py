@@ -5,6 +5,8 @@ Records know nothing of figures, so a Trace gets these methods from here: `attac
 asked for.
 """
 
+# pyright: reportGeneralTypeIssues=false - the methods are a Trace's, not those of their class
+
 from __future__ import annotations
 
 from pathlib import Path

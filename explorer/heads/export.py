@@ -106,13 +106,13 @@ def _to_vllm(heads: MedusaHeads, folder: Path, whole_vocabulary: bool) -> Export
     truncated = truncated and config.output_size < config.vocab_size
     tensors = _block_tensors(heads, "blocks.{k}.layers.{b}.{what}")
     if config.kind == "own":
-        each = enumerate(heads.projection)
+        each = enumerate(heads.rows)
         tensors |= {f"lm_heads.{k}.weight": _written(projection) for k, projection in each}
     else:
-        shared = heads.projection if truncated else _whole_projection(heads)
+        shared = heads.rows if truncated else _whole_projection(heads)
         tensors["lm_heads.0.weight"] = _written(shared)
     if truncated:
-        tensors["token_map"] = _written(heads.token_map)
+        tensors["token_map"] = _written(heads.ids_of_drafts)
     told: dict[str, Any] = {
         "architectures": ["MedusaModel"],
         "model_type": "medusa",

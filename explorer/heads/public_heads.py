@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from torch import Tensor
 
 from explorer.heads.head_files import BaseModelNeededError, require, stored_dtype
-from explorer.heads.heads import HeadsConfig
+from explorer.heads.heads import HeadKind, HeadsConfig
 from explorer.heads.layouts import NamedHeads, named_heads
 from explorer.heads.vocabulary import over_whole_vocabulary
 from explorer.records.errors import ExplorerError
@@ -166,7 +166,7 @@ def _projection(
     return {"projection": stacked}
 
 
-def _kind(projection: dict[str, Tensor]) -> str:
+def _kind(projection: dict[str, Tensor]) -> HeadKind:
     if not projection:
         return "shared"
     return "draft_vocab" if "token_map" in projection else "own"

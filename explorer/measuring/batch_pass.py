@@ -18,7 +18,7 @@ from transformers import AttentionInterface
 from explorer.decoding.cache import KVCache, SlotCache, SlotLayer
 from explorer.kernels.attention import fixed_order_attention
 from explorer.kernels.layout import Layout, register_mask
-from explorer.measuring.cost_curve import filled_cache, tree_rows
+from explorer.measuring.cost_curve import fill, tree_rows
 
 if TYPE_CHECKING:
     from explorer.models.base import LanguageModel
@@ -34,7 +34,9 @@ class BatchPasses:
 
     def __init__(self, model: LanguageModel, batch: int, context_length: int, widest: int) -> None:
         self.model, self.batch = model, batch
-        self._cache = _BatchCache(filled_cache(model, context_length), batch, widest)
+        prefix = KVCache.of_network(model)  # the compiled pass reads one sequence at a time
+        fill(model, prefix, context_length)
+        self._cache = _BatchCache(prefix, batch, widest)
 
     @torch.inference_mode()
     def hidden(

@@ -112,12 +112,12 @@ def _measured_aside(
     prompts: Sequence[str],
     chosen: Mapping[str, DecodeSettings],
     reference: bool,
-    report_progress: Progress,
-) -> dict[str, object]:
+    tell: Progress,
+) -> dict[str, Any]:
     """The measurements besides the races, on a few prompts: fields for `report_of`."""
     main = next(iter(chosen))
-    report_progress("the parts of a step's time", RACES)
-    side: dict[str, object] = {
+    tell("where the time of a step goes", RACES)
+    side: dict[str, Any] = {
         "plain_shares": shares(lap for prompt in prompts for lap in plain_laps(lab, prompt)),
         "overhead": _overheads(lab, prompts, chosen[main]) if main in lab.heads else [],
     }
@@ -138,8 +138,8 @@ def _beside_llama_cpp(
     prompts: Sequence[Prompt],
     races: Races,
     chosen: Mapping[str, DecodeSettings],
-    report_progress: Progress,
-) -> dict[str, object]:
+    tell: Progress,
+) -> dict[str, Any]:
     """llama.cpp's figures on all prompts, or why there are none: fields for `report_of`."""
     fastest = fastest_method(races)
     plain = next(iter(chosen.values())).model_copy(update={"method": PLAIN})
@@ -151,7 +151,7 @@ def _beside_llama_cpp(
 
     try:
         found = measure_llama_cpp(
-            lab, [record["prompt"] for record in prompts], plain, chosen.get(fastest), heard
+            lab, [record["prompt"] for record in prompts], plain, chosen.get(fastest or ""), heard
         )
     except ExplorerError as error:
         return {"unavailable": {LLAMA_CPP: str(error)}}

@@ -63,6 +63,8 @@ def verdict_sentence(
     ours, plain = methods.get(method or ""), methods.get(PLAIN)
     if ours is None or plain is None or ours.speedup is None:
         return "No speculative method was measured, so this run cannot say whether one pays."
+    if ours.step_ms is None or plain.step_ms is None:
+        return "No step was measured, so this run cannot say whether speculation pays."
     needed = ours.step_ms / plain.step_ms
     facts = (
         f"{ours.tokens_per_second:.1f} against {plain.tokens_per_second:.1f} tokens/s; "

@@ -38,7 +38,8 @@ def key_of(model: LanguageModel, heads: MedusaHeads) -> Key:
 
 def _kernels(model: LanguageModel) -> str:
     """The instruction set, which changes the cost: different processors have the same name."""
-    return f", compiled for {instruction_set().name}" if model.compiled else ""
+    widest = instruction_set()
+    return f", compiled for {widest.name}" if model.compiled and widest else ""
 
 
 def device_description(device: torch.device) -> str:

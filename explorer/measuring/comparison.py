@@ -6,7 +6,7 @@ It works in short turns, so that the owner of the model's thread can show result
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -67,7 +67,7 @@ def comparison(
     yield from run.explain_differences()
 
 
-def _check(lab: LabProtocol, record: Mapping[str, str], settings: DecodeSettings) -> None:
+def _check(lab: LabProtocol, record: Prompt, settings: DecodeSettings) -> None:
     """Raise ExplorerError for a prompt that does not fit, before anything is measured."""
     try:
         lab.encode(record["prompt"], settings)
@@ -170,11 +170,12 @@ class _Comparison:
             if race.figures.difference is not None
         ]
         if differing and not self.cancelled:
-            yield Turn("Measuring the backend's noise, to explain differences", 1.0)
-            noise = None
+            yield (measuring := Turn("Measuring the backend's noise, to explain differences", 1.0))
+            noises = []
             for *_, race in differing[:NOISE_TEXTS]:
-                noise = _noisier(noise, self._noise(race))
-                yield Turn("Measuring the backend's noise, to explain differences", 1.0)
+                noises.append(self._noise(race))
+                yield measuring
+            noise = max(noises, key=lambda noise: noise.margin)
             for method, place, race in differing[:MOST_EXPLAINED]:
                 if self.cancelled:
                     break
@@ -189,8 +190,9 @@ class _Comparison:
 
     def _explained(self, method: str, race: Race, noise: Noise) -> Race:
         found = explain(self.lab.model, noise, *race.texts, {}, method=method)
-        fields = {"verdict": found.verdict, "explanation": found.explanation}
-        difference = race.figures.difference.model_copy(update=fields)
+        told = {"verdict": found.verdict, "explanation": found.explanation}
+        assert race.figures.difference is not None
+        difference = race.figures.difference.model_copy(update=told)
         return replace(race, figures=race.figures.model_copy(update={"difference": difference}))
 
     def _drop_unfinished(self) -> None:
@@ -198,7 +200,3 @@ class _Comparison:
         cannot be compared."""
         done = min(map(len, self.races.values()))
         self.races = {method: races[:done] for method, races in self.races.items()}
-
-
-def _noisier(one: Noise | None, other: Noise) -> Noise:
-    return other if one is None or other.margin > one.margin else one

@@ -90,10 +90,15 @@ class InterleavedTimes:
 def filled_cache(model: LanguageModel, length: int) -> AnyCache:
     """A cache with `length` committed rows of arbitrary text."""
     cache = KVCache.of(model)
-    if length:
-        tokens = torch.arange(length) * 7 % model.vocab_size
-        prefill(model, tokens.tolist(), cache)
+    fill(model, cache, length)
     return cache
+
+
+@torch.inference_mode()
+def fill(model: LanguageModel, cache: AnyCache, length: int) -> None:
+    """Commit `length` rows of arbitrary text to an empty cache."""
+    if length:
+        prefill(model, (torch.arange(length) * 7 % model.vocab_size).tolist(), cache)
 
 
 def tree_rows(n: int) -> tuple[torch.Tensor, torch.Tensor]:

@@ -25,6 +25,7 @@ from scipy.stats import t as student_t
 from explorer.records.errors import ExplorerError
 from explorer.records.events import finished
 from explorer.records.progress import Progress
+from explorer.records.prompts import Prompt
 from explorer.records.schema import Trace
 from explorer.records.settings import DecodeSettings, decode_settings
 
@@ -98,7 +99,7 @@ class ScoredText:
 
 def measure_perplexity(
     lab: LabProtocol,
-    prompts: Sequence[dict[str, str]],
+    prompts: Sequence[Prompt],
     rules: Sequence[str] = RULES,
     temperatures: Sequence[float] = TEMPERATURES,
     progress: Progress | None = None,

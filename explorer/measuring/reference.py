@@ -166,7 +166,8 @@ def clocked_generate(
     )
     # In inference mode, as our own loop, although most callers do not use it.
     with torch.inference_mode(), model.library_attention(), _no_settings_of_its_own(model.network):
-        output = model.network.generate(
+        # its class has it where it can generate, and this is asked of no other
+        output = model.network.generate(  # pyright: ignore[reportCallIssue]
             input_ids=prompt,
             attention_mask=torch.ones_like(prompt),
             generation_config=config,

@@ -13,7 +13,7 @@ import itertools
 
 import torch
 import torch.nn.functional as F
-from transformers import PretrainedConfig
+from transformers import PretrainedConfig, PreTrainedModel
 
 from explorer.decoding.cache import KVCache
 from explorer.kernels.attention import FIXED_ORDER
@@ -81,14 +81,14 @@ def check_architecture(config: PretrainedConfig, name: str) -> None:
     check_model(wrapped(network, name))
 
 
-def wrapped(network: torch.nn.Module, name: str) -> LanguageModel:
+def wrapped(network: PreTrainedModel, name: str) -> LanguageModel:
     """A network on the CPU without tokenizer, as a base model."""
     device = torch.device("cpu")
     choose_attention(network, device)
     context = getattr(network.config.get_text_config(), "max_position_embeddings", None)
     return LanguageModel(
         network=network,
-        tokenizer=None,
+        tokenizer=None,  # pyright: ignore[reportArgumentType] - nothing here reads text
         lm_head=make_lm_head(network),
         name=name,
         backend="fp32",
@@ -186,7 +186,7 @@ def _forget_stray_window(model: LanguageModel) -> None:
     window = getattr(model.config, "sliding_window", None)
     if not isinstance(window, int) or window + 1 >= model.context_length:
         return  # no text is as long
-    cache = KVCache.of(model)
+    cache = KVCache.of_network(model)
     model.forward(
         torch.tensor([5]), torch.zeros(1, dtype=torch.int64), torch.ones(1, 1).bool(), cache
     )
@@ -194,9 +194,10 @@ def _forget_stray_window(model: LanguageModel) -> None:
     slots = torch.zeros(1, cache.slots_for(1), dtype=torch.int64)
     seen = torch.zeros(1, 1, slots.shape[1], dtype=torch.bool)
     seen[..., 0] = True
-    layout = Layout(torch.tensor([[window + 1]]), slots, seen, masks=[])
+    masks: list[torch.Tensor] = []
+    layout = Layout(torch.tensor([[window + 1]]), slots, seen, masks=masks)
     model.run(torch.tensor([[5]]), layout, cache)
-    if all(mask[..., 0].all() for mask in layout.masks):
+    if all(mask[..., 0].all() for mask in masks):
         try:
             model.config.sliding_window = None
         except Exception:  # a class without a value for "none": a window that no text reaches

@@ -53,7 +53,8 @@ class RequestSpeculation(_Message):
 
     @model_validator(mode="after")
     def _counts(self) -> RequestSpeculation:
-        if min([*self.acceptance_histogram, *(self.per_step_accepted or [])], default=0) < 0:
+        counts = [*self.acceptance_histogram, *(self.per_step_accepted or [])]
+        if any(count < 0 for count in counts):
             raise ValueError("a count below zero")
         return self
 

@@ -48,7 +48,7 @@ class Api:
     def __init__(self, worker: ModelWorker, limits: Limits) -> None:
         self.worker, self.limits = worker, limits
 
-    def run(self, prompt: object, trace: object, **given: Any) -> Iterator[Answer]:
+    def run(self, prompt: Any, trace: object, **given: Any) -> Iterator[Answer]:
         """What `python -m explorer run --json` prints; `trace` holds the trace, or null."""
         from explorer.analysis.results import run_result  # takes a second: the page loads first
 
@@ -62,9 +62,7 @@ class Api:
         done = builder.trace()
         yield run_result(done) | self._notes() | {"trace": _record(done) if wanted else None}
 
-    def race(
-        self, prompt: object, methods: object, trace: object, **given: Any
-    ) -> Iterator[Answer]:
+    def race(self, prompt: Any, methods: object, trace: object, **given: Any) -> Iterator[Answer]:
         """What `python -m explorer race --json` prints; `traces` holds each lane's, or is null."""
         from explorer.analysis.results import race_result
 
@@ -106,7 +104,8 @@ class Api:
             self.worker.leave(ticket)
 
     def _notes(self) -> Answer:
-        return {"notes": list(self.worker.lab.notes)}
+        lab = self.worker.lab
+        return {"notes": list(lab.notes) if lab else []}
 
 
 def connect_api(worker: ModelWorker, limits: Limits, demo: gr.Blocks) -> None:
@@ -121,7 +120,7 @@ def connect_api(worker: ModelWorker, limits: Limits, demo: gr.Blocks) -> None:
         # One limit for all runs that wait for the model, from the page or from here.
         queue = {"concurrency_limit": limits.waiting_runs, "concurrency_id": RUNS}
         number = gr.api(endpoint, api_name=name, **queue)["id"]
-        function = demo.fns[number]
+        function: Any = demo.fns[number]
         for component, argument in zip(function.inputs, arguments, strict=True):
             component.label = argument.name
             component.api_info()["additional_description"] = argument.about
@@ -136,7 +135,7 @@ def _endpoint(
 
     names = [argument.name for argument in arguments]
 
-    def endpoint(*values: object) -> Iterator[Answer | str]:
+    def endpoint(*values: Any) -> Iterator[Answer | str]:
         *given, request = values
         # Gradio would show an agent Python's way of writing a dict.
         agent = request.headers.get("x-gradio-user") == "mcp"

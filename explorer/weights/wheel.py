@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import metadata
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 _POLL_SECONDS = 0.2
 _TRIES = "2"
@@ -61,7 +61,7 @@ def downloaded_file(
             for member in archive.infolist():
                 if member.filename.endswith(f"/{filename}"):
                     with archive.open(member) as file:
-                        yield file
+                        yield cast(BinaryIO, file)
                     return
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
         raise WheelError(f"it is damaged ({error})") from error

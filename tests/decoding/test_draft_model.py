@@ -103,13 +103,12 @@ def test_a_root_that_the_cache_already_holds_is_read_again(llama):
     assert again.tolist() == fresh.tolist()
 
 
-def test_eos_in_the_middle_of_the_accepted_drafts(llama):
+def test_eos_in_the_middle_of_the_accepted_drafts(llama, monkeypatch):
     model, plain = llama
     run = DecodeSettings(draft_tokens=3)
     eos = next(t for i, t in enumerate(plain) if i % 4 == 2 and plain.index(t) == i)
-    model.eos_ids = frozenset({eos})
+    monkeypatch.setattr(model, "eos_ids", frozenset({eos}))
     steps = steps_of(model, drafter_of(model, run, layers=3), run)
-    model.eos_ids = frozenset()
     assert text_of(steps) == plain[: plain.index(eos) + 1]
     assert len(steps[-1].verdict.path) > len(steps[-1].emitted)
 

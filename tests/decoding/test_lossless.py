@@ -96,17 +96,16 @@ def test_seeds_differ(llama):
     assert len(texts) == 4
 
 
-def test_eos_at_each_depth_ends_the_text_there(llama):
+def test_eos_at_each_depth_ends_the_text_there(llama, monkeypatch):
     model, heads, plain = llama
     seen = set()
     for eos in list(dict.fromkeys(plain))[:12]:
-        model.eos_ids = frozenset({eos})
+        monkeypatch.setattr(model, "eos_ids", frozenset({eos}))
         wide = MedusaDrafter(heads, cartesian([20, 8, 2]))
         expected = text_of(steps_of(model, PlainDrafter()))
         steps = steps_of(model, wide)
         assert text_of(steps) == expected == plain[: plain.index(eos) + 1]
         seen.add(len(steps[-1].emitted) - 1)
-    model.eos_ids = frozenset()
     assert {0, 1} <= seen
 
 
@@ -128,14 +127,13 @@ class _Told(Drafter):
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
-def test_eos_inside_the_accepted_path(llama, depth):
+def test_eos_inside_the_accepted_path(llama, depth, monkeypatch):
     model, _, plain = llama
     first = [plain.index(token) for token in plain]
     # the first token of the text that occurs nowhere before, at this depth of a full step of five
     at = next(i for i in range(5, 40) if first[i] == i and i % 5 == depth)
-    model.eos_ids = frozenset({plain[at]})
+    monkeypatch.setattr(model, "eos_ids", frozenset({plain[at]}))
     steps = steps_of(model, _Told([*plain, *[0] * 9]))
-    model.eos_ids = frozenset()
     assert text_of(steps) == plain[: at + 1]
     assert len(steps[-1].emitted) == depth + 1
 

@@ -1,5 +1,3 @@
-import json
-
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -182,8 +180,3 @@ def test_batches_hold_everything_once_and_change_with_the_epoch():
 )
 def test_accepted_chains_are_counted_step_by_step(right, greedy, expected):
     assert accepted_chain(*([c == "1" for c in x] for x in (right, greedy))) == expected
-
-
-def test_history_is_plain_data(tmp_path):
-    result = train_draft(tiny_model(), options(tmp_path, epochs=1))
-    json.dumps(result.model_dump(mode="json"))

@@ -10,6 +10,9 @@ in steps of five, ``{x:2-9}`` a number with a name, ``{!x:2-9}`` the same, not p
 import random
 import re
 from pathlib import Path
+from typing import Generic, TypeVar
+
+Item = TypeVar("Item")
 
 _INNERMOST = re.compile(r"\{([^{}]*)\}")
 _NOT_SUM = re.compile(r"\{(?!=)([^{}]*)\}")
@@ -17,13 +20,14 @@ _NUMBER = re.compile(r"(!)?(?:(\w+):)?(\d+)-(\d+)(?:/(\d+))?")
 _ARTICLE = re.compile(r"\b([Aa])\(n\)(?= [\"'*]?(\w))")
 
 
-class Deck:
+class Deck(Generic[Item]):
     """Deals the items of a list in random order, and again once all are dealt."""
 
-    def __init__(self, items: list[str], rng: random.Random):
-        self._items, self._rng, self._left = items, rng, []
+    def __init__(self, items: list[Item], rng: random.Random):
+        self._items, self._rng = items, rng
+        self._left: list[Item] = []
 
-    def deal(self) -> str:
+    def deal(self) -> Item:
         """Return the next item."""
         if not self._left:
             self._left = self._rng.sample(self._items, len(self._items))
