@@ -10,5 +10,5 @@ medusa      the first method: heads fill a tree
 
 Then the others, each in its file. dynamic: trees that are chosen in every step; hydra: heads that
 see their path; drawn: Medusa with drawn candidates; draft_model, lookahead, prompt_lookup, plain.
-registry makes a drafter from a method's name; race interleaves lanes.
+registry makes a drafter from a method's name.
 """

@@ -13,13 +13,13 @@ from explorer.analysis.tree_names import MEASURED_TREES, parse_tree
 from explorer.decoding.acceptance import acceptance_rule
 from explorer.decoding.dynamic import DynamicTree
 from explorer.decoding.loop import Prefilled, StepResult, decode
-from explorer.decoding.race import interleave
 from explorer.decoding.registry import DrafterInputs, find_method, make_drafter
 from explorer.decoding.tree import ROOT_ONLY, Tree, require_fit
 from explorer.lab.attention import AttentionWeights
 from explorer.lab.run_start import RunStart, continuation, encode, run_start
 from explorer.measuring.floor import reads_of
 from explorer.measuring.head_set import HeadSet
+from explorer.measuring.race import interleave
 from explorer.models.base import LanguageModel
 from explorer.models.chat import Pieces
 from explorer.models.early_exit import default_draft, early_exit

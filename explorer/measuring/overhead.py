@@ -16,7 +16,7 @@ from pydantic import ConfigDict
 
 from explorer.analysis.shares import Shares, shares
 from explorer.decoding.loop import StepResult
-from explorer.decoding.race import interleave
+from explorer.measuring.race import interleave
 from explorer.records.settings import DecodeSettings
 
 if TYPE_CHECKING:
