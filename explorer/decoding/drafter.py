@@ -65,10 +65,6 @@ def bare_root(root: int) -> Draft:
     return Draft(ROOT_ONLY, torch.tensor([root]), torch.ones(1))
 
 
-def _no_lap(name: str) -> None:
-    """Nobody measures."""
-
-
 @dataclass(frozen=True)
 class Context:
     """What a drafter may look at: where the text stands.
@@ -84,7 +80,7 @@ class Context:
     hidden: torch.Tensor
     text: list[int]
     max_depth: int
-    lap: Callable[[str], None] = _no_lap
+    lap: Callable[[str], None] = lambda name: None
 
 
 class Drafter:
