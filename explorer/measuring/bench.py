@@ -112,11 +112,11 @@ def _measured_aside(
     prompts: Sequence[str],
     chosen: Mapping[str, DecodeSettings],
     reference: bool,
-    tell: Progress,
+    report_progress: Progress,
 ) -> dict[str, Any]:
     """The measurements besides the races, on a few prompts: fields for `report_of`."""
     main = next(iter(chosen))
-    tell("where the time of a step goes", RACES)
+    report_progress("where the time of a step goes", RACES)
     side: dict[str, Any] = {
         "plain_shares": shares(lap for prompt in prompts for lap in plain_laps(lab, prompt)),
         "overhead": _overheads(lab, prompts, chosen[main]) if main in lab.heads else [],
@@ -138,7 +138,7 @@ def _beside_llama_cpp(
     prompts: Sequence[Prompt],
     races: Races,
     chosen: Mapping[str, DecodeSettings],
-    tell: Progress,
+    report_progress: Progress,
 ) -> dict[str, Any]:
     """llama.cpp's figures on all prompts, or why there are none: fields for `report_of`."""
     fastest = fastest_method(races)

@@ -190,9 +190,9 @@ class _Comparison:
 
     def _explained(self, method: str, race: Race, noise: Noise) -> Race:
         found = explain(self.lab.model, noise, *race.texts, {}, method=method)
-        told = {"verdict": found.verdict, "explanation": found.explanation}
+        fields = {"verdict": found.verdict, "explanation": found.explanation}
         assert race.figures.difference is not None
-        difference = race.figures.difference.model_copy(update=told)
+        difference = race.figures.difference.model_copy(update=fields)
         return replace(race, figures=race.figures.model_copy(update={"difference": difference}))
 
     def _drop_unfinished(self) -> None:
