@@ -57,7 +57,9 @@ ENTRY = Method(
     drafter="echo {depth}",
     colour="#f0e442",
     mark="M0 0H1V1Z",
-    parameters=(Parameter("echo_times", 2, "how often the root is repeated", least=1, most=9),),
+    parameters=(
+        Parameter("echo_times", 2, "how often the root is repeated", minimum=1, maximum=9),
+    ),
 )
 
 

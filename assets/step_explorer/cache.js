@@ -13,7 +13,7 @@ import { SIGNS } from "./verdicts.js";
 
 /** @typedef {ReturnType<typeof gridOf>} Grid */
 
-const [LEAST_SLOT, MOST_SLOT] = [3, 64];
+const [MIN_SLOT, MAX_SLOT] = [3, 64];
 const LABELLED = 30;
 
 /** @param {Explorer} app */
@@ -90,7 +90,7 @@ export function cacheView(app) {
 function gridOf(view, width, height, unit) {
   const left = 156 * unit;
   const tall = Math.min(20 * unit, (height - 12) / 2.6);
-  const wide = Math.max(LEAST_SLOT, Math.min(MOST_SLOT * unit, (width - left - 8) / view.rows));
+  const wide = Math.max(MIN_SLOT, Math.min(MAX_SLOT * unit, (width - left - 8) / view.rows));
   return {
     left,
     tall,

@@ -17,7 +17,7 @@ import { nameOf } from "./trace.js";
 
 const DEEPEST_LOOK = 4;
 const LONGEST = 2000; // characters of one token that are shown
-const MOST_BEFORE = 4096; // tokens of the continued reply that are shown
+const MAX_BEFORE = 4096; // tokens of the continued reply that are shown
 
 /** @param {Explorer} app */
 export function lanesView(app) {
@@ -122,7 +122,7 @@ class Lane {
     const { header } = trace;
     const count = header?.continued_tokens ?? 0;
     if (this.#before || !header || count === 0) return;
-    const shown = Math.min(count, MOST_BEFORE);
+    const shown = Math.min(count, MAX_BEFORE);
     const texts = header.prompt_ids
       .slice(-shown)
       .map((id) => this.#assembler.add(trace.piece(id)).text.slice(0, LONGEST));

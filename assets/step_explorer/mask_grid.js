@@ -9,7 +9,7 @@
 
 export const LABEL = 9; // characters of a token's label
 const CHARACTER = 6.2;
-const [LEAST_CELL, MOST_CELL] = [3, 30];
+const [MIN_CELL, MAX_CELL] = [3, 30];
 const LABELLED = 10; // cells this large have room for labels
 const PREFIX_SHOWN = 24; // tokens of the expanded prefix
 const APART = 5; // pixels between what is summed up or set apart, and the rest
@@ -82,13 +82,13 @@ export function gridOf(app, picture, view, columns) {
   // An expanded prefix makes the picture wide: it scrolls rather than shrinks.
   const tall =
     (height - topLabel) / view.rows >= least ? 1.3 * least : (height - 16 * unit - 4) / view.rows;
-  const smallest = Math.max(LEAST_CELL, open ? tall : 0);
+  const smallest = Math.max(MIN_CELL, open ? tall : 0);
   const labelled = Math.max(smallest, room * picture.zoom) >= least;
   const top = labelled ? topLabel : 16 * unit;
   const fitting = labelled
     ? room
     : Math.min((height - top - 4) / view.rows, across / (view.rows + before));
-  const cell = Math.max(smallest, Math.min(MOST_CELL * unit, fitting) * picture.zoom);
+  const cell = Math.max(smallest, Math.min(MAX_CELL * unit, fitting) * picture.zoom);
   const prefixX = (/** @type {number} */ i) => left + i * cell + (i >= apart ? APART : 0);
   const x = (/** @type {number} */ row) => left + (before + row) * cell + 2 * APART;
   return {

@@ -7,8 +7,8 @@ import { median, stepMs } from "./trace.js";
 
 /** @typedef {{ tokens: number[], times: number[] }} Samples */
 
-const LEAST_PLAIN_TOKENS = 16; // fewer are too few for a measured figure
-const MOST_BLOCKS = 16;
+const MIN_PLAIN_TOKENS = 16; // fewer are too few for a measured figure
+const MAX_BLOCKS = 16;
 
 /**
  * Both lanes' speeds, the speedup, the half-width of its 95 % interval; null: not measured.
@@ -32,7 +32,7 @@ export function raceFigures(trace) {
     perStep: fast.tokens.length ? sum(fast.tokens) / fast.tokens.length : null,
     speedup,
     spread: speedup === null || relative === null ? null : speedup * relative,
-    estimate: plain.tokens.length < LEAST_PLAIN_TOKENS,
+    estimate: plain.tokens.length < MIN_PLAIN_TOKENS,
   };
 }
 
@@ -151,7 +151,7 @@ function logRateVariance({ tokens, times }) {
   const steps = tokens.length;
   const [allTokens, allTimes] = [sum(tokens), sum(times)];
   if (steps < 2 || allTimes <= 0 || allTokens <= 0) return null;
-  const blocks = Math.min(MOST_BLOCKS, Math.max(2, Math.floor(steps / 4)));
+  const blocks = Math.min(MAX_BLOCKS, Math.max(2, Math.floor(steps / 4)));
   const [size, longer] = [Math.floor(steps / blocks), steps % blocks];
   let [at, squares] = [0, 0];
   for (let block = 0; block < blocks; block += 1) {

@@ -10,7 +10,7 @@ import { acceptanceByDepth, acceptanceByRank, lengthCounts, vainRows } from "./s
  * @import { Trace } from "./trace.js"
  */
 
-const MOST_BARS = 8;
+const MAX_BARS = 8;
 
 /** @param {Explorer} app */
 export function summaryView(app) {
@@ -65,7 +65,7 @@ function charts(trace) {
  * @param {[name: string, share: number | null, text: string][]} bars
  */
 function chart(title, hint, bars) {
-  const shown = bars.filter(([, share]) => share !== null).slice(0, MOST_BARS);
+  const shown = bars.filter(([, share]) => share !== null).slice(0, MAX_BARS);
   return h(
     "div",
     { class: "sx-chart" },

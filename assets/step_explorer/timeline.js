@@ -26,7 +26,7 @@ const [ABOVE, BOTTOM, LEFT] = [13, 2, 6];
  */
 
 const WIDEST = 16;
-const LEAST_CAPACITY = 48; // steps that have room before anything is squeezed
+const MIN_CAPACITY = 48; // steps that have room before anything is squeezed
 
 /**
  * @param {Explorer} app
@@ -136,8 +136,8 @@ export function timelineView(app, tools) {
  */
 function scaleOf(app, { width, height }) {
   const steps = app.trace.steps.length;
-  let capacity = Math.max(LEAST_CAPACITY, steps);
-  if (app.state.live) while (capacity < steps || capacity % LEAST_CAPACITY) capacity += 1;
+  let capacity = Math.max(MIN_CAPACITY, steps);
+  if (app.state.live) while (capacity < steps || capacity % MIN_CAPACITY) capacity += 1;
   const depth = Math.max(0, ...app.trace.trees.flatMap((t) => t.paths.map((p) => p.length)));
   return {
     width,

@@ -7,7 +7,7 @@
  */
 
 export const FORMAT_VERSION = 1;
-export const MOST_ATTENTION = 4096; // heads that a file may carry
+export const MAX_ATTENTION = 4096; // heads that a file may carry
 /** @type {TopTokens[]} */
 const NO_HEADS = [];
 
@@ -113,7 +113,7 @@ export class Trace {
   addAttention(head) {
     const same = (/** @type {AttentionHead} */ one) =>
       one.step === head.step && one.layer === head.layer && one.head === head.head;
-    if (this.attention.length < MOST_ATTENTION && !this.attention.some(same))
+    if (this.attention.length < MAX_ATTENTION && !this.attention.some(same))
       this.attention.push(head);
   }
 

@@ -15,8 +15,8 @@ import { MEANINGS } from "./verdicts.js";
 const CHARACTER = 6.7; // pixels of a label's character
 /** @typedef {ReturnType<typeof gridOf>} Grid */
 
-const [LEAST_LINE, MOST_LINE] = [15, 34];
-const [LEAST_COLUMN, MOST_COLUMN] = [72, 150];
+const [MIN_LINE, MAX_LINE] = [15, 34];
+const [MIN_COLUMN, MAX_COLUMN] = [72, 150];
 
 /** @param {Explorer} app */
 export function treeView(app) {
@@ -126,11 +126,11 @@ function gridOf(app, picture, view, opened) {
   const { place, lines } = tidy(view.shape, folded);
   /** @type {(value: number, least: number, most: number) => number} */
   const clamp = (value, least, most) => Math.max(least * unit, Math.min(most * unit, value));
-  const line = clamp((height - 6) / (lines + 1), LEAST_LINE, MOST_LINE) * picture.zoom;
+  const line = clamp((height - 6) / (lines + 1), MIN_LINE, MAX_LINE) * picture.zoom;
   const columns = Math.max(...view.shape.depths) + 2;
   const margin = 12 * unit;
   const column =
-    clamp((width - margin) / columns, LEAST_COLUMN, MOST_COLUMN) * Math.max(1, picture.zoom);
+    clamp((width - margin) / columns, MIN_COLUMN, MAX_COLUMN) * Math.max(1, picture.zoom);
   const limit = Math.max(3, Math.floor((column - 26 * unit) / (CHARACTER * unit)));
   /** @type {(place: Place) => { x: number, y: number }} */
   const spot = ({ column: x, line: y }) => ({ x: margin + x * column, y: (y + 1.6) * line });

@@ -1,6 +1,6 @@
 // Whether a record is a trace: the checks of explorer/records/schema.py that the views rely on.
 
-import { MOST_ATTENTION } from "./trace.js";
+import { MAX_ATTENTION } from "./trace.js";
 
 const MAX_NODES = 513;
 const MAX_STEPS = 16_384;
@@ -169,7 +169,7 @@ function plainFault({ plain = [] }) {
 
 /** @param {Unknown} record */
 function attentionFault({ attention = [], steps, trees }) {
-  if (!Array.isArray(attention) || attention.length > MOST_ATTENTION) return "attention";
+  if (!Array.isArray(attention) || attention.length > MAX_ATTENTION) return "attention";
   const at = attention.findIndex(
     (/** @type {Unknown} */ head) =>
       !isObject(head) || !isCount(head.step) || !fitsStep(head, steps[head.step], trees),

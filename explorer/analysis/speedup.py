@@ -15,8 +15,8 @@ from scipy.stats import t as student_t
 from explorer.analysis.formulas import acceptance_rate
 from explorer.records.schema import PlainToken, Step, TreeShape
 
-LEAST_PLAIN_TOKENS = 16  # fewer are too few for a measured figure
-MOST_BLOCKS = 16
+MIN_PLAIN_TOKENS = 16  # fewer are too few for a measured figure
+MAX_BLOCKS = 16
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def compare(fast: Samples, plain: Samples) -> RaceFigures:
         tokens_per_step=ours.tokens_per_step,
         speedup=speedup,
         spread=None if speedup is None or relative is None else speedup * relative,
-        estimate=len(plain.tokens) < LEAST_PLAIN_TOKENS,
+        estimate=len(plain.tokens) < MIN_PLAIN_TOKENS,
     )
 
 
@@ -140,8 +140,8 @@ def _log_rate_variance(samples: Samples) -> tuple[float, int] | None:
     influence = (
         samples.tokens / samples.tokens.mean() - samples.milliseconds / samples.milliseconds.mean()
     )
-    # Blocks of at least four steps where there are enough of them, at most MOST_BLOCKS blocks.
-    blocks = min(MOST_BLOCKS, max(2, steps // 4))
+    # Blocks of at least four steps where there are enough of them, at most MAX_BLOCKS blocks.
+    blocks = min(MAX_BLOCKS, max(2, steps // 4))
     sums = np.array([block.sum() for block in np.array_split(influence, blocks)])
     return float(blocks / (blocks - 1) * (sums**2).sum() / steps**2), blocks - 1
 

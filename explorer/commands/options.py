@@ -153,7 +153,7 @@ def add_method_parameters(parser: argparse.ArgumentParser) -> None:
 
 def _range(given: Parameter) -> str:
     default = f"default {given.default}"
-    return default if given.choices else f"{given.least} to {given.most}, {default}"
+    return default if given.choices else f"{given.minimum} to {given.maximum}, {default}"
 
 
 def _methods_told() -> str:

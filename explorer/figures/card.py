@@ -16,9 +16,9 @@ from explorer.figures.speed import lane_words, speedup_words
 from explorer.records.schema import Step, Trace
 from explorer.records.text import ELLIPSIS, readable, spans
 
-MOST_TOKENS = 1000
-MOST_PROMPT = 400  # characters
-MOST_PIECE = 2000  # characters of one token
+MAX_TOKENS = 1000
+MAX_PROMPT = 400  # characters
+MAX_PIECE = 2000  # characters of one token
 DEEPEST_TINT = 4
 # Notebooks would read TeX between $ signs.
 BOX = '<div class="tex2jax_ignore mathjax_ignore" style="max-width:60em;line-height:1.6">{}</div>'
@@ -46,7 +46,7 @@ def _who(trace: Trace) -> str:
 
 
 def _prompt(prompt: str) -> str:
-    return f"Prompt: {_isolated(prompt, MOST_PROMPT)}"
+    return f"Prompt: {_isolated(prompt, MAX_PROMPT)}"
 
 
 def _speed(trace: Trace) -> str:
@@ -74,12 +74,12 @@ def _same(trace: Trace) -> str:
 
 
 def _text(trace: Trace) -> str:
-    shown = list(islice(_tokens(trace), MOST_TOKENS))
+    shown = list(islice(_tokens(trace), MAX_TOKENS))
     marked = "".join(
         _token(span.text, *shown[span.first][1:])
         for span in spans(trace.pieces, [token for token, _, _ in shown])
     )
-    more = sum(len(step.emitted) for step in trace.steps) - MOST_TOKENS
+    more = sum(len(step.emitted) for step in trace.steps) - MAX_TOKENS
     if more > 0:
         marked += f"{ELLIPSIS} and {plural(more, 'token')} more"
     return f'<div dir="auto" style="{TEXT_STYLE}">{marked}</div>'
@@ -99,7 +99,7 @@ def _token(text: str, step: Step, depth: int) -> str:
     if depth < len(step.accepted):
         prob = f", base model {probability(step.base_probs[step.accepted[depth]])}"
     title = f"step {step.index}, {_origin(depth)}{prob}"
-    return f'<span title="{escape(title)}" style="{_tint(depth)}">{_safe(text, MOST_PIECE)}</span>'
+    return f'<span title="{escape(title)}" style="{_tint(depth)}">{_safe(text, MAX_PIECE)}</span>'
 
 
 def _origin(depth: int) -> str:

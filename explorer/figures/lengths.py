@@ -14,7 +14,7 @@ from explorer.records.schema import Step
 from explorer.records.summary import accepted_drafts
 
 HEIGHT = 150
-LEAST_STEPS = 24  # the bars of a young run do not fill the whole width
+MIN_STEPS = 24  # the bars of a young run do not fill the whole width
 
 
 def lengths_figure(steps: Sequence[Step], selected: int | None = None) -> go.Figure:
@@ -41,7 +41,7 @@ def lengths_figure(steps: Sequence[Step], selected: int | None = None) -> go.Fig
             margin={"l": 44, "r": 10, "t": 8, "b": 40},
             barmode="stack",
             bargap=0.25,
-            xaxis=axis("step", range=[-0.6, max(len(steps), LEAST_STEPS) - 0.4], showgrid=False),
+            xaxis=axis("step", range=[-0.6, max(len(steps), MIN_STEPS) - 0.4], showgrid=False),
             yaxis=axis("tokens", range=[0, max(most, 3) + 0.3], dtick=1 if most <= 5 else None),
             hovermode="closest",
             shapes=[] if selected is None else [_band(step_number(steps, selected))],

@@ -12,8 +12,8 @@ from explorer.figures.view import StepView
 LABEL_LIMIT = 9
 CHARACTER = 0.61  # width of a monospaced character over its height
 HEIGHT = 300  # of a mask that need not scroll
-LEAST_CELL, MOST_CELL = 13, 36  # pixels
-MOST_NAMED_COLUMNS = 24  # more would overlap: the hover text names them
+MIN_CELL, MAX_CELL = 13, 36  # pixels
+MAX_NAMED_COLUMNS = 24  # more would overlap: the hover text names them
 CODES = {"prefix": 0, "root": 1, "accepted": 2, "rejected": 3, "pruned": 4}
 PREFIX_COLOUR = NEUTRAL.format(0.55)
 
@@ -33,7 +33,7 @@ def mask_figure(view: StepView) -> go.Figure:
             hover[row][column + 1] = _hover(view, row, column)
     return go.Figure(
         [_heatmap(cells, hover)],
-        _layout(view, font=11 if n <= MOST_NAMED_COLUMNS else 9),
+        _layout(view, font=11 if n <= MAX_NAMED_COLUMNS else 9),
     )
 
 
@@ -89,12 +89,12 @@ def _layout(view: StepView, font: int) -> dict:
         "showgrid": False,
     }
     prefix = f"prefix · {count(view.step.context_length)}"
-    named = n <= MOST_NAMED_COLUMNS
+    named = n <= MAX_NAMED_COLUMNS
     side = round(12 + font * CHARACTER * (LABEL_LIMIT + 2))
     top = round(10 + font * CHARACTER * max(LABEL_LIMIT + 2, len(prefix))) if named else 8
     fitting = (HEIGHT - top) // n  # few rows share the height, many grow beyond it
     return layout(
-        top + n * max(LEAST_CELL, min(MOST_CELL, fitting)),
+        top + n * max(MIN_CELL, min(MAX_CELL, fitting)),
         margin={"l": side, "r": 8, "t": top, "b": 6},
         plot_bgcolor=NEUTRAL.format(0.08),
         xaxis=axis(

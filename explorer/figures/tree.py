@@ -14,7 +14,7 @@ LABEL_LIMIT = 11  # characters of a token on a label; the hover text shows more
 COLUMN_PIXELS = 118
 CHARACTER_PIXELS = 7.3
 LABEL_OFFSET_PIXELS = 28
-LEAST_HEIGHT = 150
+MIN_HEIGHT = 150
 LEGEND_PIXELS = 36
 TRUNK = 0.13  # how far before a node its branch turns, in columns
 DRAWING_ORDER = ("pruned", "rejected", "bonus", "accepted", "root")
@@ -37,7 +37,7 @@ def tree_figure(view: StepView, selected: int | None = None) -> go.Figure:
     if selected is not None and 0 <= selected < view.rows:
         traces.append(_ring(place, selected))
     line_pixels = 24 if place.height <= 14 else 18
-    height = max(LEAST_HEIGHT, place.height * line_pixels + LEGEND_PIXELS)
+    height = max(MIN_HEIGHT, place.height * line_pixels + LEGEND_PIXELS)
     return go.Figure(traces, _layout(place, height))
 
 
@@ -154,7 +154,7 @@ def _layout(place: Layout, height: int) -> dict:
     hidden = {"visible": False, "fixedrange": True}
     columns = max(place.columns)
     # Few leaves stay together at the top instead of spreading over the whole height.
-    lines = max(place.height, (LEAST_HEIGHT - LEGEND_PIXELS) // 28)
+    lines = max(place.height, (MIN_HEIGHT - LEGEND_PIXELS) // 28)
     return layout(
         height,
         margin={"l": 8, "r": 8, "t": LEGEND_PIXELS, "b": 4},

@@ -11,8 +11,8 @@ from explorer.decoding.tree import rows_of
 from explorer.measuring.attention_weights import attention_weights
 from explorer.models.base import LanguageModel
 from explorer.records.attention import (
-    MOST_CHARACTERS,
-    MOST_VALUES,
+    MAX_CHARACTERS,
+    MAX_VALUES,
     AttentionHead,
     AttentionQuestion,
     OtherModelError,
@@ -34,7 +34,7 @@ def answer(model: LanguageModel, question: AttentionQuestion) -> list[AttentionH
     layers = model.config.num_hidden_layers
     layer = layers // 2 if question.layer is None else question.layer
     depths, _ = rows_of(question.parents)
-    most_slots = (MOST_VALUES - int((2 + depths).sum())) // len(depths)
+    most_slots = (MAX_VALUES - int((2 + depths).sum())) // len(depths)
     if most_slots < FIRST:
         raise ExplorerError(
             "The tree of this step is too large for a picture of its weights: choose another step."
@@ -45,7 +45,7 @@ def answer(model: LanguageModel, question: AttentionQuestion) -> list[AttentionH
     if first >= heads:
         raise ExplorerError(f"The model has the heads 0 to {heads - 1}: choose one.")
     records: list[AttentionHead] = []
-    room = MOST_CHARACTERS
+    room = MAX_CHARACTERS
     for head in [first, *(other for other in range(heads) if other != first)]:
         slots = telling_slots(weights[head], len(question.prefix), most_slots)
         text = packed(told_rows(weights[head], len(question.prefix), slots, question.parents))

@@ -45,11 +45,11 @@ if TYPE_CHECKING:
 CONTEXTS = (128, 512)  # tokens
 QUICK_CURVES = {128: (2, 3, 4, 6, 8, 12, 16, 32, 64), 640: (2, 4, 8, 16)}  # context: widths
 QUICK_ROUNDS = 5
-LEAST_TRUST = 0.3  # a lower value comes from too few texts, not from the heads
+MIN_TRUST = 0.3  # a lower value comes from too few texts, not from the heads
 QUICK_REST_MS = 0.5  # draft, accept and commit, until a run has measured them
 SEARCH_REPEATS = 3
-LEAST_POSITIONS = 1000  # near a context length; with fewer, all texts are used
-MOST_NODES = 127  # of a tree; the widest measured pass is one row more
+MIN_POSITIONS = 1000  # near a context length; with fewer, all texts are used
+MAX_NODES = 127  # of a tree; the widest measured pass is one row more
 GUESSED_FIRST = (0.5, 0.34, 0.26, 0.2, 0.16)  # assumed top-1 of heads 1, 2, … without measurements
 GUESSED_DECAY = 0.35  # from one rank to the next
 
@@ -153,7 +153,7 @@ def _by_texts(key: Key, costs: Costs, texts: Sequence[RankedText], basis: Basis)
         rows = [text.rows for text in texts]
         if context is not None:
             near = rows_near(texts, context, contexts)
-            rows = near if sum(map(len, near)) >= LEAST_POSITIONS else rows
+            rows = near if sum(map(len, near)) >= MIN_POSITIONS else rows
         return _by_rows(key, costs, rows, basis)
 
     return with_context_trees(costs, search)
@@ -163,7 +163,7 @@ def _with_auto(calibration: Calibration, costs: Costs, texts: Sequence[RankedTex
     """The same, with the measured trust in the heads and the expectation for `auto`."""
     found = replay_auto(calibration, costs, texts)
     if found and found.promised > 0:
-        trust = min(1.0, max(LEAST_TRUST, (found.tokens_per_step - 1) / found.promised))
+        trust = min(1.0, max(MIN_TRUST, (found.tokens_per_step - 1) / found.promised))
         calibration = calibration.model_copy(update={"trust": trust})
         found = replay_auto(calibration, costs, texts)
     told = {f"auto_{name}": float(value) for name, value in vars(found).items()} if found else {}
@@ -175,7 +175,7 @@ def _by_rows(key: Key, costs: Costs, texts: list[np.ndarray], basis: Basis) -> C
     joint = count_paths(texts, TOP_HEADS)
 
     def search(counts: JointCounts) -> Calibration:
-        order = greedy_order(counts.success, MOST_NODES, len(joint.accuracy), TOP_HEADS)
+        order = greedy_order(counts.success, MAX_NODES, len(joint.accuracy), TOP_HEADS)
         return choose(
             key,
             order,
@@ -196,7 +196,7 @@ def _by_rows(key: Key, costs: Costs, texts: list[np.ndarray], basis: Basis) -> C
 
 def _by_guess(key: Key, costs: Costs, heads: int) -> Calibration:
     accuracy = guessed_accuracy(heads)
-    order = greedy_order(product_success(accuracy), MOST_NODES, heads, len(accuracy[0]))
+    order = greedy_order(product_success(accuracy), MAX_NODES, heads, len(accuracy[0]))
     return with_context_trees(
         costs, lambda costs, context: choose(key, order, costs, accuracy, basis="guess")
     )

@@ -30,7 +30,7 @@ from explorer.records.settings import DecodeSettings
 if TYPE_CHECKING:
     from explorer.measuring.lab_protocol import LabProtocol
 
-MOST_EXPLAINED = 12  # differences to explain; each costs a plain run up to its position
+MAX_EXPLAINED = 12  # differences to explain; each costs a plain run up to its position
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ class _Comparison:
                 noises.append(self._noise(race))
                 yield measuring
             noise = max(noises, key=lambda noise: noise.margin)
-            for method, place, race in differing[:MOST_EXPLAINED]:
+            for method, place, race in differing[:MAX_EXPLAINED]:
                 if self.cancelled:
                     break
                 self.races[method][place] = self._explained(method, race, noise)

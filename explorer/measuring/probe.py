@@ -16,7 +16,7 @@ from explorer.decoding.tree import Tree, causal_mask
 from explorer.models.base import LanguageModel
 
 PREFIX = 20  # tokens before the tree
-MOST_PREFIX = 600  # tokens: a window that is wider is crossed in the miniature only
+MAX_PREFIX = 600  # tokens: a window that is wider is crossed in the miniature only
 TREE = Tree(((0,), (1,), (2,), (0, 0), (1, 0), (1, 1), (1, 1, 0)))  # siblings and cousins
 LEAVES = [row for row, children in enumerate(TREE.children) if not children]
 ACCEPTED = TREE.path_to(TREE.n - 1)  # rows 0, 2, 6, 7: not side by side
@@ -37,7 +37,7 @@ class Probe:
         if length is None:
             window = getattr(model.config, "sliding_window", None)
             length = PREFIX
-            if isinstance(window, int) and window <= MOST_PREFIX:
+            if isinstance(window, int) and window <= MAX_PREFIX:
                 length = max(PREFIX, window + 4)
         length = max(1, min(length, model.context_length - len(ACCEPTED) - BEHIND))
         few = max(1, model.vocab_size - 8)  # the first ids are special ones: some mean padding

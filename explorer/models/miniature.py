@@ -18,7 +18,7 @@ VOCAB = 96
 WINDOW = 7  # tokens of an attention window
 BORDER = 32  # position at which rotary factors switch
 LENGTH = 512  # positions
-_MOST_LAYERS = 8
+_MAX_LAYERS = 8
 _SPREAD = 0.3  # standard deviation of the matrices: enough for clear argmaxes
 
 # A field gets the size of the first pattern that matches its whole name.
@@ -116,7 +116,7 @@ def _layers(config: PretrainedConfig) -> int:
         kinds = getattr(config, name, None)
         if isinstance(kinds, list) and kinds:
             needed = 1 + max(kinds.index(kind) for kind in set(map(str, kinds)) & set(kinds))
-            return min(deep, max(3, needed), _MOST_LAYERS)
+            return min(deep, max(3, needed), _MAX_LAYERS)
     return min(deep, 3)
 
 

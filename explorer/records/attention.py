@@ -19,10 +19,10 @@ from explorer.records.errors import ExplorerError
 from explorer.records.record import MAX_ROWS, Entries, Record, TokenId
 
 ONE = 65_535  # the 16-bit number that stands for a weight of 1
-MOST_VALUES = 21_000  # weights of one record: 56 KB as base64
-MOST_SLOTS = 128
-MOST_HEADS = 4096  # records in one trace
-MOST_CHARACTERS = 4 * -(-2 * MOST_VALUES // 3)
+MAX_VALUES = 21_000  # weights of one record: 56 KB as base64
+MAX_SLOTS = 128
+MAX_ATTENTION_HEADS = 4096  # records in one trace
+MAX_CHARACTERS = 4 * -(-2 * MAX_VALUES // 3)
 
 Number = Annotated[int, Field(ge=0, lt=4096)]
 
@@ -42,8 +42,8 @@ class AttentionHead(Record):
     head: Number
     layers: Number
     heads: Number
-    slots: Entries[Annotated[int, Field(ge=0)]] = Field(min_length=1, max_length=MOST_SLOTS)
-    weights: str = Field(max_length=MOST_CHARACTERS, pattern=r"^[A-Za-z0-9+/]*={0,2}$")
+    slots: Entries[Annotated[int, Field(ge=0)]] = Field(min_length=1, max_length=MAX_SLOTS)
+    weights: str = Field(max_length=MAX_CHARACTERS, pattern=r"^[A-Za-z0-9+/]*={0,2}$")
 
     @model_validator(mode="after")
     def _in_bounds(self) -> AttentionHead:

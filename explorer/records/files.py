@@ -15,11 +15,9 @@ from explorer.records.schema import FORMAT_VERSION, Trace
 
 SUFFIX = ".json.gz"
 MAX_BYTES = 64 * 2**20  # of JSON, after decompression
-MOST_RATIO = (
-    200  # JSON bytes per file byte; real traces stay near 10, only made-up ones reach 1,000
-)
+MAX_RATIO = 200  # JSON bytes per file byte; real traces stay near 10, only made-up ones reach 1,000
 COMPRESS_LEVEL = 6
-MOST_MISTAKES = 1000  # beyond which they are not checked one by one
+MAX_MISTAKES = 1000  # beyond which they are not checked one by one
 SMALL = 4096  # bytes; for smaller files the ratio says nothing
 
 
@@ -74,7 +72,7 @@ def read_trace(path: str | Path) -> Trace:
 
 def _mistake(error: ValidationError) -> str:
     """The first mistake in a few words; listing millions would take minutes."""
-    if error.error_count() > MOST_MISTAKES:
+    if error.error_count() > MAX_MISTAKES:
         return f"it has {error.error_count()} mistakes"
     first = error.errors(include_input=False, include_url=False)[0]
     where = ".".join(map(str, first["loc"])) or "the whole"
@@ -97,7 +95,7 @@ def _inflate(data: bytes, name: str) -> bytes:
         raise ExplorerError(f"{name} is cut short or damaged: save it again.") from error
     if len(inflated) > MAX_BYTES:
         raise _too_large(name)
-    if len(inflated) > MOST_RATIO * max(len(data), SMALL):
+    if len(inflated) > MAX_RATIO * max(len(data), SMALL):
         raise ExplorerError(
             f"{name} repeats the same few bytes over and over: choose a {SUFFIX} file "
             "that Medusa Explorer saved."

@@ -26,8 +26,8 @@ class Parameter:
     name: str
     default: int | str
     text: str
-    least: int | None = None
-    most: int | None = None
+    minimum: int | None = None
+    maximum: int | None = None
     choices: tuple[str, ...] = ()
 
     @property
@@ -35,12 +35,12 @@ class Parameter:
         """Its type, with its range."""
         if self.choices:
             return Literal[self.choices]
-        return Annotated[int, Field(ge=self.least, le=self.most)]
+        return Annotated[int, Field(ge=self.minimum, le=self.maximum)]
 
     @property
     def range(self) -> str:
         """Its range or choices, in a few characters."""
-        return "/".join(self.choices) or f"{self.least}–{self.most}"
+        return "/".join(self.choices) or f"{self.minimum}–{self.maximum}"
 
     def checked(self, value: object) -> int | str:
         """The value. Raises ValueError with a sentence if it does not fit."""
@@ -157,16 +157,16 @@ METHODS = {
                     "draft_tokens",
                     3,
                     "K: tokens that the draft model writes in a step",
-                    least=1,
-                    most=32,
+                    minimum=1,
+                    maximum=32,
                 ),
                 Parameter(
                     "draft_layers",
                     0,
                     "number of leading base-model layers to draft with; 0: the trained draft "
                     "model if there is one, else a fifth of the layers",
-                    least=0,
-                    most=512,
+                    minimum=0,
+                    maximum=512,
                 ),
             ),
             draft_model=True,
@@ -188,22 +188,22 @@ METHODS = {
                     "lookahead_window",
                     4,
                     "W: number of later positions to guess in parallel",
-                    least=1,
-                    most=32,
+                    minimum=1,
+                    maximum=32,
                 ),
                 Parameter(
                     "lookahead_ngram",
                     3,
                     "N: tokens in an n-gram; the guesses of N − 1 steps are kept",
-                    least=3,
-                    most=8,
+                    minimum=3,
+                    maximum=8,
                 ),
                 Parameter(
                     "lookahead_guesses",
                     3,
                     "G: n-grams from the pool to verify in a step",
-                    least=1,
-                    most=32,
+                    minimum=1,
+                    maximum=32,
                 ),
             ),
         ),
@@ -223,15 +223,15 @@ METHODS = {
                     "lookup_tokens",
                     4,
                     "tokens to copy after the match",
-                    least=1,
-                    most=64,
+                    minimum=1,
+                    maximum=64,
                 ),
                 Parameter(
                     "lookup_ngram",
                     3,
                     "longest run of last tokens to search for in the text so far",
-                    least=1,
-                    most=16,
+                    minimum=1,
+                    maximum=16,
                 ),
             ),
         ),

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from explorer.records.attention import MOST_HEADS, AttentionHead
+from explorer.records.attention import MAX_ATTENTION_HEADS, AttentionHead
 from explorer.records.floor import StepFloor
 from explorer.records.record import MAX_ROWS, Entries, Record, Table, TokenId
 
@@ -272,7 +272,9 @@ class Trace(Record):
     )
     plain_prefill_ms: Milliseconds | None = None
     attention: Entries[AttentionHead] = Field(
-        default_factory=list, max_length=MOST_HEADS, description="weights of some heads and steps"
+        default_factory=list,
+        max_length=MAX_ATTENTION_HEADS,
+        description="weights of some heads and steps",
     )
 
     @model_validator(mode="after")

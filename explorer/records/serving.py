@@ -13,8 +13,8 @@ from pydantic import Field, model_validator
 
 from explorer.records.record import Entries, Record, TokenId
 
-MOST_DRAFTS = 64  # tokens that a server may draft in a step
-MOST_ARRIVALS = 16_384
+MAX_DRAFTS = 64  # tokens that a server may draft in a step
+MAX_ARRIVALS = 16_384
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0)]
 Source = Literal["responses", "counters"]
@@ -29,7 +29,7 @@ class Speculation(Record):
 
     steps: Count
     drafted: Count
-    accepted_at: Entries[Count] = Field(max_length=MOST_DRAFTS)
+    accepted_at: Entries[Count] = Field(max_length=MAX_DRAFTS)
 
     @model_validator(mode="after")
     def _falls(self) -> Speculation:
@@ -92,16 +92,16 @@ class Answer(Record):
 
     id: str
     prompt: str
-    pieces: Entries[str] = Field(max_length=MOST_ARRIVALS, description="text of each arrival")
+    pieces: Entries[str] = Field(max_length=MAX_ARRIVALS, description="text of each arrival")
     token_ids: Entries[Entries[TokenId]] = Field(
-        max_length=MOST_ARRIVALS, description="tokens of each arrival; empty: not told"
+        max_length=MAX_ARRIVALS, description="tokens of each arrival; empty: not told"
     )
-    arrivals: Entries[Seconds] = Field(max_length=MOST_ARRIVALS, description="since the request")
+    arrivals: Entries[Seconds] = Field(max_length=MAX_ARRIVALS, description="since the request")
     prompt_ids: Entries[TokenId] = Field(default_factory=list)
     tokens: Count = 0
     seconds: Seconds = 0.0
     speculation: Speculation | None = None
-    accepted: Entries[Count] = Field(default_factory=list, max_length=MOST_ARRIVALS)
+    accepted: Entries[Count] = Field(default_factory=list, max_length=MAX_ARRIVALS)
     problem: str | None = None
 
     @property

@@ -23,7 +23,7 @@ Acceptance = Literal["auto", "greedy", "sample", "typical"]
 MAX_NEW_TOKENS = 4096
 MAX_PROMPT_CHARACTERS = 100_000
 MAX_TREE_CHARACTERS = 20_000
-LEAST_TEMPERATURE = 1e-3  # below this, float32 logits overflow and only the argmax is left
+MIN_TEMPERATURE = 1e-3  # below this, float32 logits overflow and only the argmax is left
 
 
 class DecodeSettings(BaseModel):
@@ -85,10 +85,10 @@ def decode_settings(**values: Any) -> DecodeSettings:
         settings = DecodeSettings.model_validate(values)
     except ValidationError as error:
         raise ExplorerError(first_fault(error)) from error
-    if 0 < settings.temperature < LEAST_TEMPERATURE:
+    if 0 < settings.temperature < MIN_TEMPERATURE:
         raise ExplorerError(
             f"A temperature of {settings.temperature:g} is too low to sample with: use 0 for "
-            f"greedy decoding, or at least {LEAST_TEMPERATURE:g}."
+            f"greedy decoding, or at least {MIN_TEMPERATURE:g}."
         )
     if settings.acceptance == "greedy" and settings.temperature > 0:
         raise ExplorerError(

@@ -7,7 +7,7 @@ import time
 
 from pydantic import ValidationError
 
-from explorer.records.serving import MOST_ARRIVALS, Answer
+from explorer.records.serving import MAX_ARRIVALS, Answer
 from explorer.serving.messages import Chunk, RequestSpeculation, refusal
 from explorer.serving.stream import DONE
 
@@ -70,8 +70,8 @@ class Reading:
                 self._arrived(choice.delta.text, choice.token_ids or [])
 
     def _arrived(self, text: str, token_ids: list[int]) -> None:
-        if len(self._arrivals) == MOST_ARRIVALS:
-            raise UnfinishedError(f"it came in more than {MOST_ARRIVALS:,} pieces")
+        if len(self._arrivals) == MAX_ARRIVALS:
+            raise UnfinishedError(f"it came in more than {MAX_ARRIVALS:,} pieces")
         self._pieces.append(text)
         self._token_ids.append(token_ids)
         self._arrivals.append(time.perf_counter() - self._start)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from explorer.records.serving import MOST_DRAFTS, Speculation
+from explorer.records.serving import MAX_DRAFTS, Speculation
 
 PREFIX = "vllm:spec_decode_num_"
 DRAFTS, TOKENS, AT = "drafts", "draft_tokens", "accepted_tokens_per_pos"
@@ -62,7 +62,7 @@ def read_counters(page: str, model: str | None = None) -> Counters | None:
         position = labels.get("position", "")
         if kind != AT:
             sums[kind] += value
-        elif position.isdecimal() and int(position) < MOST_DRAFTS:
+        elif position.isdecimal() and int(position) < MAX_DRAFTS:
             at[int(position)] += value
     if DRAFTS not in sums:
         return None

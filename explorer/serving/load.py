@@ -14,7 +14,7 @@ from explorer.records.serving import Answer, LoadFigures, Percentiles, Source, S
 from explorer.serving.client import Ask, ServerClient
 from explorer.serving.counters import Counters
 
-MOST_AT_ONCE, MOST_REQUESTS = 16, 256
+MAX_AT_ONCE, MAX_REQUESTS = 16, 256
 POLL = 0.25  # seconds
 
 

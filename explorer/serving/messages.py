@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from explorer.records.serving import MOST_ARRIVALS, MOST_DRAFTS, Speculation
+from explorer.records.serving import MAX_ARRIVALS, MAX_DRAFTS, Speculation
 
 
 class _Message(BaseModel):
@@ -47,9 +47,9 @@ class Usage(_Message):
 class RequestSpeculation(_Message):
     """vLLM's account of one request: `acceptance_histogram[j]` steps accepted j drafts."""
 
-    acceptance_histogram: list[int] = Field(max_length=MOST_DRAFTS + 1)
+    acceptance_histogram: list[int] = Field(max_length=MAX_DRAFTS + 1)
     num_draft_tokens: int = Field(ge=0)
-    per_step_accepted: list[int] | None = Field(default=None, max_length=MOST_ARRIVALS)
+    per_step_accepted: list[int] | None = Field(default=None, max_length=MAX_ARRIVALS)
 
     @model_validator(mode="after")
     def _counts(self) -> RequestSpeculation:

@@ -15,7 +15,7 @@ from explorer.records.errors import ExplorerError
 
 LOG = "training.jsonl"
 LINES = 200  # of losses in a whole run, about
-MOST_UPDATES = 2**53
+MAX_UPDATES = 2**53
 
 
 class TrainingLog:
@@ -89,7 +89,7 @@ def _is_line(value: dict[str, Any]) -> bool:
     top1 = accuracy.get("top1") or [] if isinstance(accuracy, dict) else None
     return (
         type(update) is int
-        and 0 <= update < MOST_UPDATES
+        and 0 <= update < MAX_UPDATES
         and _is_number(value.get("loss"))
         and isinstance(top1, list)
         and all(map(_is_number, top1))

@@ -14,7 +14,7 @@ from explorer.ui.limits import Limits
 from explorer.ui.worker import ModelWorker
 
 log = logging.getLogger(__name__)
-MOST_CHARACTERS = 1_000_000  # of a question
+MAX_CHARACTERS = 1_000_000  # of a question
 AT_ONCE = 1024  # tokens: a run can wait this long
 PLACES = 4  # questions at a time; each further one would hold a thread of the server
 
@@ -76,7 +76,7 @@ class AttentionDesk:
 
 
 def _parsed(question: str) -> AttentionQuestion:
-    if not isinstance(question, str) or len(question) > MOST_CHARACTERS:
+    if not isinstance(question, str) or len(question) > MAX_CHARACTERS:
         raise ExplorerError(NO_QUESTION)
     try:
         return AttentionQuestion.model_validate_json(question)

@@ -16,7 +16,7 @@ from explorer.records.settings import MAX_TREE_CHARACTERS, decode_settings
 from explorer.ui.limits import Limits
 
 MAX_FILE_CHARACTERS = 1_000_000
-MOST_TEXTS = 1_000
+MAX_TEXTS = 1_000
 
 
 class _Asked(Schema):
@@ -28,8 +28,8 @@ class _Asked(Schema):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     methods: list[str] = Field(max_length=20)
-    builtin: list[str] = Field(default=[], max_length=MOST_TEXTS)
-    own: list[str] = Field(default=[], max_length=MOST_TEXTS)
+    builtin: list[str] = Field(default=[], max_length=MAX_TEXTS)
+    own: list[str] = Field(default=[], max_length=MAX_TEXTS)
     file: str | None = Field(default=None, max_length=MAX_FILE_CHARACTERS)
     max_new_tokens: int
     tree: str = Field(max_length=MAX_TREE_CHARACTERS)

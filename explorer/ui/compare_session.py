@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from explorer.measuring.bench_report import BenchReport
     from explorer.measuring.comparison import Turn
 
-LEAST_SHARE = 0.02  # below this, the time left is not estimated
+MIN_SHARE = 0.02  # below this, the time left is not estimated
 
 
 @dataclass(eq=False)
@@ -76,7 +76,7 @@ class CompareSession(Successive):
     def message_from(self, first: int) -> str:
         """The events from number `first` on, and how the comparison stands, as JSON."""
         left = None
-        if self.phase == "running" and self.share >= LEAST_SHARE:
+        if self.phase == "running" and self.share >= MIN_SHARE:
             left = (time.monotonic() - self._started) * (1 - self.share) / self.share
         message = {
             "run": self.key,

@@ -12,7 +12,7 @@ from explorer.records.settings import DecodeSettings
 from explorer.ui.limits import Limits
 
 DEFAULTS = DecodeSettings()
-MOST_NEW_TOKENS = 1024  # of the slider
+MAX_NEW_TOKENS = 1024  # of the slider
 ACCEPTANCE = [
     ("auto: greedy at temperature 0, sample above", "auto"),
     ("greedy: only the base model's first choice (lossless)", "greedy"),
@@ -78,7 +78,7 @@ def settings_inputs(limits: Limits) -> SettingsInputs:
         )
         max_new_tokens = gr.Slider(
             1,
-            min(limits.new_tokens, MOST_NEW_TOKENS),
+            min(limits.new_tokens, MAX_NEW_TOKENS),
             value=DEFAULTS.max_new_tokens,
             step=1,
             label="Max new tokens",

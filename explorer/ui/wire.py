@@ -23,7 +23,7 @@ from explorer.records.events import (
 from explorer.records.schema import Piece, Position, Step, Timings, TopTokens
 
 MILLION = 1_000_000
-MOST_POSITIONS = 2  # sent with one step; more wait for the next
+MAX_POSITIONS = 2  # sent with one step; more wait for the next
 TIME_DECIMALS = 4  # of milliseconds
 LETTERS = {"root": "o", "accepted": "a", "rejected": "r", "pruned": "p"}
 
@@ -47,8 +47,8 @@ class Wire:
         elif isinstance(event, StepRecorded):
             self._waiting += event.step.positions
             told, self._waiting = (
-                self._waiting[:MOST_POSITIONS],
-                self._waiting[MOST_POSITIONS:],
+                self._waiting[:MAX_POSITIONS],
+                self._waiting[MAX_POSITIONS:],
             )
             trees = [tree.model_dump() for tree in event.trees]
             self.packed.append(["step", _step(event.step, told), self._pieces(event.pieces), trees])

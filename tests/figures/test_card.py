@@ -104,7 +104,7 @@ def test_hostile_text_is_text_everywhere(trace):
 
 
 def test_a_long_run_and_a_long_token_are_cut(trace, monkeypatch):
-    monkeypatch.setattr(card, "MOST_TOKENS", 10)
+    monkeypatch.setattr(card, "MAX_TOKENS", 10)
     total = len(trace.new_token_ids)
     assert f"… and {total - 10} tokens more" in trace_card(trace)
     long = {i: Piece(text="x" * 10_000_000) for i in trace.pieces}

@@ -8,7 +8,7 @@ import torch
 from explorer.analysis.tree_names import cartesian
 from explorer.decoding.tree import chain
 from explorer.measuring.attention_records import answer, question_of, telling_slots, weights_of_step
-from explorer.records.attention import MOST_CHARACTERS, AttentionQuestion
+from explorer.records.attention import MAX_CHARACTERS, AttentionQuestion
 from explorer.records.errors import ExplorerError
 from explorer.records.events import collect
 from explorer.records.settings import DecodeSettings
@@ -63,7 +63,7 @@ def test_the_message_is_bounded_however_large_the_tree(lab):
     tree = cartesian([8, 7, 7])
     records = answer(lab.model, question(300, tuple(tree.parents.tolist())))
     assert records
-    assert sum(len(record.weights) for record in records) <= MOST_CHARACTERS
+    assert sum(len(record.weights) for record in records) <= MAX_CHARACTERS
     with pytest.raises(ExplorerError, match="too large for a picture"):
         answer(lab.model, question(20, tuple(chain(400).parents.tolist())))
 

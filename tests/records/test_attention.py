@@ -6,8 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from explorer.records.attention import (
-    MOST_CHARACTERS,
-    MOST_VALUES,
+    MAX_CHARACTERS,
+    MAX_VALUES,
     AttentionHead,
     AttentionQuestion,
     packed,
@@ -42,7 +42,7 @@ def test_weights_are_read_as_they_were_packed():
         ({"slots": []}, "at least 1"),
         ({"slots": list(range(200))}, "128"),
         ({"weights": "<b>"}, "pattern"),
-        ({"weights": "A" * (MOST_CHARACTERS + 4)}, "at most"),
+        ({"weights": "A" * (MAX_CHARACTERS + 4)}, "at most"),
         ({"step": -1}, "greater than or equal to 0"),
         ({"colour": "red"}, "not permitted"),
     ],
@@ -66,7 +66,7 @@ def test_a_record_that_does_not_fit_its_step_is_refused(changes, message):
 
 
 def test_the_largest_record_holds_as_many_values_as_are_allowed():
-    assert len(packed([[1.0] * MOST_VALUES])) <= MOST_CHARACTERS
+    assert len(packed([[1.0] * MAX_VALUES])) <= MAX_CHARACTERS
 
 
 def carrying(*heads: AttentionHead) -> Trace:

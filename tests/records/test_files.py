@@ -129,23 +129,23 @@ def test_file_at_the_limit_is_read(trace, monkeypatch):
 
 
 def test_file_that_repeats_the_same_bytes_is_refused(trace):
-    fits = gzip.compress(b" " * (files.MOST_RATIO * files.SMALL) + b"{}")
+    fits = gzip.compress(b" " * (files.MAX_RATIO * files.SMALL) + b"{}")
     with pytest.raises(ExplorerError, match=r"^run.json.gz repeats the same few bytes .* choose"):
         parse_trace(fits, "run.json.gz")
     text = trace.model_dump_json().encode()
     with pytest.raises(ExplorerError, match="repeats the same few bytes"):
-        parse_trace(gzip.compress(text + b" " * (files.MOST_RATIO * (len(text) + files.SMALL))))
+        parse_trace(gzip.compress(text + b" " * (files.MAX_RATIO * (len(text) + files.SMALL))))
 
 
 def test_a_small_file_may_repeat_itself(trace):
     text = trace.model_dump_json().encode()
-    room = files.MOST_RATIO * files.SMALL - len(text)
+    room = files.MAX_RATIO * files.SMALL - len(text)
     assert parse_trace(gzip.compress(text + b" " * room)) == trace
 
 
 def test_real_traces_stay_far_below_the_ratio(trace):
     packed_bytes = len(dump_trace(trace))
-    assert len(trace.model_dump_json()) < files.MOST_RATIO * packed_bytes / 4
+    assert len(trace.model_dump_json()) < files.MAX_RATIO * packed_bytes / 4
 
 
 def lists_and_tables(value, path=()):

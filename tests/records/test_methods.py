@@ -20,7 +20,7 @@ def test_a_method_tells_what_it_is(method):
         if given.choices:
             assert given.default in given.choices
         else:
-            assert given.least <= given.default <= given.most
+            assert given.minimum <= given.default <= given.maximum
 
 
 def test_methods_can_be_told_apart():
@@ -40,7 +40,7 @@ def test_settings_have_the_parameters_of_all_methods():
 def test_ranges_are_enforced():
     for name in ("draft_tokens", "lookahead_window", "lookup_ngram"):
         given = parameters()[name]
-        for value in (given.least - 1, given.most + 1, "many"):
+        for value in (given.minimum - 1, given.maximum + 1, "many"):
             with pytest.raises(ExplorerError, match=f"^{name}: .*you gave"):
                 decode_settings(**{name: value})
     with pytest.raises(ExplorerError, match="telepathy: there is no such setting"):

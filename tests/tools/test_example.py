@@ -13,7 +13,7 @@ from explorer.records.errors import ExplorerError
 from tests.tiny_lab import tiny_lab
 
 EXAMPLE = Path(explorer.__file__).parents[1] / "docs" / "example.ipynb"
-MOST_BYTES = 400_000
+MAX_BYTES = 400_000
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def test_it_is_stored_with_the_outputs_of_one_clean_run(code):
     assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
     outputs = [output for cell in code for output in cell["outputs"]]
     assert {output["output_type"] for output in outputs} <= {"execute_result", "display_data"}
-    assert EXAMPLE.stat().st_size < MOST_BYTES
+    assert EXAMPLE.stat().st_size < MAX_BYTES
 
 
 def test_its_figures_show_where_no_script_runs(code):

@@ -2,7 +2,7 @@ import json
 
 from explorer.records.events import PositionsRecorded
 from explorer.records.settings import DecodeSettings
-from explorer.ui.wire import MOST_POSITIONS, Wire
+from explorer.ui.wire import MAX_POSITIONS, Wire
 from tests.ui.fakes import FakeLab
 
 TREE_64 = 4  # of fakes.SHAPES
@@ -36,7 +36,7 @@ def test_every_position_is_told_once_and_never_many_at_a_time():
     wire.end()
     steps = [event[1]["p"] for event in wire.packed if event[0] == "step"]
     rest = [event[1] for event in wire.packed if event[0] == "positions"]
-    assert max(map(len, steps)) <= MOST_POSITIONS
+    assert max(map(len, steps)) <= MAX_POSITIONS
     told = [position[0] for bunch in [*steps, *rest] for position in bunch]
     assert told == expected
 
