@@ -41,13 +41,13 @@ def measure_cost_curve(
     times = InterleavedTimes(widths)
     passes = {n: tree_rows(n) for n in times.widths}
 
-    def time_pass(n: int) -> float:
-        return _time_pass(model, cache, *passes[n])
+    def pass_of(n: int) -> float:
+        return time_pass(model, cache, *passes[n])
 
     for n in times.widths:  # warm up: compile, allocate, fill the caches of the CPU
-        time_pass(n)
+        pass_of(n)
     for _ in range(rounds):
-        times.take_round(time_pass)
+        times.take_round(pass_of)
     return times.curve(context_length)
 
 
@@ -101,7 +101,7 @@ def tree_rows(n: int) -> tuple[torch.Tensor, torch.Tensor]:
     return rows_of([-1, *((row - 1) // BRANCHING for row in range(1, n))])
 
 
-def _time_pass(
+def time_pass(
     model: LanguageModel, cache: KVCache, depths: torch.Tensor, visible: torch.Tensor
 ) -> float:
     """Milliseconds of one verify pass, LM head included. The cache does not change."""
