@@ -1,19 +1,22 @@
 # make run    install what is missing and start the app
 # make test   install what is missing, a browser included, and run every test
 # make reference   install llama.cpp beside it, for 'python -m explorer bench --reference'
+# make vllm   install vLLM for a CPU beside it (docs/serving.md)
+# make test-vllm   serve the default heads with it and check what comes back; takes some minutes
 # make lint   check style, formatting and types
 # Any other Python than python3: make run PYTHON=python3.12
 
 PYTHON ?= python3
 VENV := .venv
 REFERENCE := .venv-reference
+VLLM := .venv-vllm
 BIN := $(VENV)/bin
 MODULES := node_modules
 # Node and npm come with requirements-dev.txt: the same version everywhere, none to install first.
 NODE := PATH="$(CURDIR)/$(BIN):$$PATH"
 ARGS ?=
 
-.PHONY: run test reference lint format model browser clean
+.PHONY: run test reference vllm test-vllm lint format model browser clean
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.installed model
@@ -35,6 +38,12 @@ format: $(VENV)/.installed-dev $(MODULES)/.installed
 
 # llama.cpp has an environment of its own, so that its dependencies cannot disturb the product's.
 reference: $(REFERENCE)/.installed
+
+# vLLM pins its own torch and transformers, so it has an environment of its own, too.
+vllm: $(VLLM)/.installed
+
+test-vllm: $(VENV)/.installed-dev $(VLLM)/.installed model
+	VLLM_PYTHON=$(CURDIR)/$(VLLM)/bin/python $(BIN)/python -m pytest -s tests/serving/real_vllm.py $(ARGS)
 
 # The default model, checked against its hash; nothing is fetched when it is already here.
 model: $(VENV)/.installed
@@ -70,5 +79,16 @@ $(REFERENCE)/.installed: requirements-reference.txt
 	$(REFERENCE)/bin/python -m pip install --disable-pip-version-check -r requirements-reference.txt
 	@touch $@
 
+# torch first: the package takes whatever torch is there. The builds of the last three that it brings
+# do not match a CPU's torch and break its import; text needs none of them.
+$(VLLM)/.installed: requirements-vllm.txt
+	@test -x $(VLLM)/bin/python || $(PYTHON) -m venv $(VLLM) || { rm -rf $(VLLM); \
+		echo "python3-venv is missing: install it (Debian: apt-get install python3-venv)" >&2; exit 1; }
+	$(VLLM)/bin/python -m pip install --disable-pip-version-check \
+		$(shell sed -n '/^torch==/p' requirements-vllm.txt)
+	$(VLLM)/bin/python -m pip install --disable-pip-version-check -r requirements-vllm.txt
+	$(VLLM)/bin/python -m pip uninstall --yes torchvision torchaudio torchcodec
+	@touch $@
+
 clean:
-	rm -rf $(VENV) $(REFERENCE) $(MODULES) .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(REFERENCE) $(VLLM) $(MODULES) .pytest_cache .ruff_cache .hypothesis

@@ -75,6 +75,7 @@ def test_readme_front_matter_starts_this_app_on_a_space():
         "requirements-train.txt",
         "requirements-mcp.txt",
         "requirements-reference.txt",
+        "requirements-vllm.txt",
     ],
 )
 def test_requirements_are_pinned(name):

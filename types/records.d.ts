@@ -1,7 +1,7 @@
 // The records that the server sends. Written by tools/page_types.py from the models in Python:
 // change those, then run it again.
 
-/** One method: tokens per second of both, their ratio, and how many texts were the same. */
+/** One method: tokens per second of both, their ratio, and the number of equal texts. */
 export interface AssistedReference {
   prompts: number;
   ours_tokens_per_second: number | null;
@@ -33,7 +33,7 @@ export interface AttentionQuestion {
   head?: number | null;
 }
 
-/** How the gain fades with the batch size, and where it ends. */
+/** The gain by batch size, and the batch size at which it ends. */
 export interface BatchReport {
   model: string;
   heads: string;
@@ -41,7 +41,7 @@ export interface BatchReport {
   device: string;
   method: string;
   context_length: number;
-  /** of text that τ rests on */
+  /** positions of text behind τ */
   positions: number;
   tree: number[][];
   rows: number;
@@ -54,7 +54,7 @@ export interface BatchReport {
   sentence: string;
 }
 
-/** One batch size. Times and rates of passes are measured, what Medusa makes of them estimated. */
+/** One batch size. Times and rates of passes are measured, Medusa's figures estimated. */
 export interface BatchSize {
   batch: number;
   cost_curve: CostCurve;
@@ -129,7 +129,7 @@ export interface DepthFigures {
   rate: number | null;
 }
 
-/** Where a method's tokens first differ from plain's; a text that has ended has no token there. */
+/** The first difference of a method's tokens from plain's; an ended text has no token there. */
 export interface Difference {
   position: number;
   plain_token: number | null;
@@ -140,7 +140,7 @@ export interface Difference {
   explanation?: string | null;
 }
 
-/** Bytes beside the base model's. Tensors that the base model owns too are not counted. */
+/** Bytes in addition to the base model's. Tensors of the base model are not counted again. */
 export interface ExtraMemory {
   weights_bytes: number;
   cache_bytes: number;
@@ -152,7 +152,7 @@ export interface ExtraMemory {
   megabytes: number;
 }
 
-/** Plain decoding's floor behind `context_length` tokens, and those of other methods. */
+/** Plain decoding's floor at `context_length` tokens, and those of other methods. */
 export interface Floor {
   context_length: number;
   bytes: number;
@@ -231,7 +231,7 @@ export interface MethodDetails {
   prediction: Prediction | null;
 }
 
-/** All runs of one method together. Seconds are its own steps', without prefill and recording. */
+/** All runs of one method. Seconds are its own steps', without prefill and recording. */
 export interface MethodFigures {
   tokens: number;
   steps: number;
@@ -243,7 +243,7 @@ export interface MethodFigures {
   shares: Shares | null;
 }
 
-/** The floor of a method's steps, beside how long they took on average. */
+/** The floor of a method's steps, and the mean time that they took. */
 export interface MethodFloor {
   bytes: number;
   floor_ms: number;
@@ -251,7 +251,7 @@ export interface MethodFloor {
   step_over_floor: number | null;
 }
 
-/** One tree: how its step divides, and how much slower recording makes it. */
+/** One tree: the parts of its step, and the cost of recording. */
 export interface Overhead {
   tree: string;
   nodes: number;

@@ -17,7 +17,7 @@ from explorer.analysis.cost_curve import nearest_length
 from explorer.analysis.joint_counts import RankedText, steps_through
 from explorer.analysis.tree_choice import Costs
 from explorer.decoding.dynamic import DynamicTree, by_likelihood
-from explorer.decoding.tree import RankPath
+from explorer.records.rank_paths import RankPath
 
 
 @dataclass(frozen=True)

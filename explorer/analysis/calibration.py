@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import BaseModel as Schema
 from pydantic import ConfigDict, Field
 
 from explorer.analysis.cost_curve import CostCurve, mean_cost
+from explorer.analysis.cost_file import BatchCurve, CostFile
 from explorer.analysis.prices import node_prices
-from explorer.analysis.tree_names import MAX_NODES, make_tree
+from explorer.analysis.tree_names import make_tree
 from explorer.decoding.dynamic import TRUST, DynamicTree
 from explorer.decoding.tree import Tree
+from explorer.records.rank_paths import MAX_NODES
 
 # The source of the accuracies: texts decoded for it, a table that ships with the heads, or, for
 # heads without measurements, a guess.
@@ -147,3 +150,21 @@ class Calibration(Schema):
             f"; of auto {self.auto_speedup:.2f}× ({self.auto_nodes:.1f} nodes on average, "
             f"{self.auto_tokens_per_step:.2f} tokens per step)"
         )
+
+
+def shared_costs(
+    calibration: Calibration, batches: Mapping[int, CostCurve], measured_by: str = ""
+) -> CostFile:
+    """The costs of a calibration as a file to share, with larger `batches` by their size."""
+    curves = [BatchCurve(batch=1, curve=curve) for curve in calibration.cost_curve]
+    curves += [BatchCurve(batch=b, curve=curve) for b, curve in batches.items() if b > 1]
+    return CostFile(
+        model=calibration.key.model,
+        backend=calibration.key.backend,
+        device=calibration.key.device,
+        measured_by=measured_by,
+        measured=calibration.created,
+        heads_ms=calibration.heads_ms,
+        rest_ms=calibration.rest_ms,
+        curves=curves,
+    )

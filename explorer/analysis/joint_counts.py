@@ -9,13 +9,14 @@ that a product of accuracies loses: where head 1 is right, head 2 is right more 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 
-from explorer.decoding.tree import RankPath
+from explorer.analysis.path_index import PathIndex, accepted_by, walk
+from explorer.records.rank_paths import RankPath
 from explorer.records.schema import Position, Trace
 
 Found = TypeVar("Found")
@@ -173,41 +174,17 @@ class GrowingReplay:
     """
 
     def __init__(self, texts: Iterable[np.ndarray], order: Sequence[RankPath]) -> None:
-        place = {tuple(path): index for index, path in enumerate(order)}
-        self._needed = [_nodes_needed(text, place) for text in texts]
+        self._places = PathIndex(texts).places(order)
 
     def tokens_per_step(self, nodes: int) -> float:
         """τ with the first `nodes` nodes of the order; 1.0 if there is nothing to replay."""
-        tokens = steps = 0
-        for needed in self._needed:
-            jumps = (1 + (needed < nodes).sum(axis=1)).tolist()
-            at = 0
-            while at < len(jumps):
-                at += jumps[at]
-                steps += 1
-            tokens += at
-        return tokens / steps if steps else 1.0
-
-
-def _nodes_needed(text: np.ndarray, place: Mapping[RankPath, int]) -> np.ndarray:
-    """The index of the node with the true token at each depth, [positions, heads].
-
-    Where no node does, here or above, it is the number of nodes.
-    """
-    rows, which = np.unique(text, axis=0, return_inverse=True)
-    needed = np.full(rows.shape, len(place))
-    for i, row in enumerate(map(tuple, rows.tolist())):
-        for depth in range(len(row)):
-            index = place.get(row[: depth + 1])
-            if index is None:
-                break
-            needed[i, depth] = index
-    return needed[which.reshape(-1)]
+        steps = [step for places in self._places for step in walk(accepted_by(places, nodes))]
+        return sum(steps) / len(steps) if steps else 1.0
 
 
 def replayed_steps(text: np.ndarray, tree: set[RankPath]) -> list[int]:
     """Tokens of every step that greedy decoding with `tree` would take on a text of rank rows."""
-    return steps_through(text, lambda at: tree)
+    return PathIndex([text]).steps(tree)[0]
 
 
 def steps_through(text: np.ndarray, tree_at: Callable[[int], set[RankPath]]) -> list[int]:

@@ -24,7 +24,7 @@ from explorer.analysis.formulas import (
 )
 from explorer.analysis.joint_counts import count_paths
 from explorer.analysis.speedup import DepthAcceptance
-from explorer.decoding.tree import RankPath
+from explorer.records.rank_paths import RankPath
 from explorer.records.schema import TOP_HEADS, Step, TreeShape
 
 Shape = tuple[RankPath, ...]

@@ -14,7 +14,7 @@ comparison for `dynamic:N`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,15 +25,18 @@ from explorer.analysis.joint_counts import (
     JointCounts,
     RankedText,
     ranked_text,
+    replayed_steps,
     replayed_tokens_per_step,
     searches,
     steps_through,
 )
-from explorer.analysis.tree_names import MAX_NODES, MEASURED_TREES, parse_tree
+from explorer.analysis.path_index import PathIndex
+from explorer.analysis.tree_names import MEASURED_TREES, parse_tree
 from explorer.analysis.tree_search import greedy_order
 from explorer.decoding.dynamic import DynamicTree, by_likelihood
-from explorer.decoding.tree import RankPath, require_fit
+from explorer.decoding.tree import require_fit
 from explorer.records.errors import ExplorerError
+from explorer.records.rank_paths import MAX_NODES, RankPath
 from explorer.records.schema import TOP_HEADS, Trace
 
 BEST = "best:"
@@ -79,12 +82,6 @@ class _Recorded:
         """[positions, heads]."""
         return self.ranked.rows
 
-    @property
-    def probs(self) -> Sequence[Sequence[Sequence[float]]]:
-        """[positions][heads][top], which a trace has."""
-        assert self.ranked.probs is not None
-        return self.ranked.probs
-
 
 def replay(traces: Mapping[str, Trace], trees: Sequence[str]) -> ReplayReport:
     """Count the steps that each of `trees` takes on the traces, given by name.
@@ -101,13 +98,14 @@ def replay(traces: Mapping[str, Trace], trees: Sequence[str]) -> ReplayReport:
             "of heads together."
         )
     sees_path = any(step.draft_top for trace in traces.values() for step in trace.steps)
+    index = PathIndex(text.rows for text in texts)
     return ReplayReport(
         traces=len(texts),
         positions=sum(len(text.rows) for text in texts),
         recorded={
             name: len(trace.new_token_ids) / len(trace.steps) for name, trace in traces.items()
         },
-        trees=[_replayed(tree, texts, heads.copy().pop(), sees_path) for tree in trees],
+        trees=[_replayed(tree, texts, index, heads.copy().pop(), sees_path) for tree in trees],
     )
 
 
@@ -126,33 +124,35 @@ def _recorded(name: str, trace: Trace) -> _Recorded:
     return _Recorded(name, text)
 
 
-def _replayed(tree: str, texts: list[_Recorded], heads: int, sees_path: bool) -> TreeReplay:
-    nodes, tree_of = _trees(tree, texts, heads, sees_path)
-    found = {text.name: steps_through(text.rows, tree_of(text)) for text in texts}
-    steps = [tokens for each in found.values() for tokens in each]
+def _replayed(
+    tree: str, texts: list[_Recorded], index: PathIndex, heads: int, sees_path: bool
+) -> TreeReplay:
+    nodes, found = _steps(tree, texts, index, heads, sees_path)
+    steps = [tokens for each in found for tokens in each]
     return TreeReplay(
         tree=tree,
         nodes=nodes,
         tokens=sum(steps),
         steps=len(steps),
         tokens_per_step=sum(steps) / len(steps),
-        by_trace={name: sum(each) / len(each) for name, each in found.items()},
+        by_trace={
+            text.name: sum(each) / len(each) for text, each in zip(texts, found, strict=True)
+        },
     )
 
 
-def _trees(
-    name: str, texts: list[_Recorded], heads: int, sees_path: bool
-) -> tuple[int, Callable[[_Recorded], Callable[[int], set[RankPath]]]]:
-    """Number of nodes, and for each text, the tree of the step at each of its positions."""
+def _steps(
+    name: str, texts: list[_Recorded], index: PathIndex, heads: int, sees_path: bool
+) -> tuple[int, list[list[int]]]:
+    """Number of nodes, and for each text, the tokens of every step that the tree takes."""
     if name.startswith(BEST):
         nodes = _number_of_nodes(name)
         if len(texts) < 2:
             raise ExplorerError(f"{name} is chosen on other traces: give at least two.")
-        chosen = {
-            text.name: set(_best([other.rows for other in texts if other is not text], nodes))
-            for text in texts
-        }
-        return nodes, lambda text: lambda at: chosen[text.name]
+        others = ([other.rows for other in texts if other is not text] for text in texts)
+        chosen = [set(_best(rows, nodes)) for rows in others]
+        pairs = zip(texts, chosen, strict=True)
+        return nodes, [replayed_steps(text.rows, paths) for text, paths in pairs]
     if name in MEASURED_TREES:
         raise ExplorerError(
             f"A trace does not hold the cost of rows, so '{name}' cannot be replayed: write best:8 "
@@ -161,14 +161,19 @@ def _trees(
     tree = parse_tree(name)
     if not isinstance(tree, DynamicTree):
         require_fit(tree, heads, TOP_HEADS)
-        paths = set(tree.paths)
-        return len(paths), lambda text: lambda at: paths
+        return len(tree.paths), index.steps(tree.paths)
     if sees_path:
         raise ExplorerError(
             "Heads that see their path guess again below every node, and a trace records that for "
             "the text only: time dynamic trees of Hydra heads with `bench`."
         )
-    return tree.nodes, lambda text: lambda at: set(tree.choose(by_likelihood(text.probs[at])))
+    return tree.nodes, [_dynamic_steps(text.ranked, tree) for text in texts]
+
+
+def _dynamic_steps(text: RankedText, tree: DynamicTree) -> list[int]:
+    probs = text.probs
+    assert probs is not None  # a trace has them
+    return steps_through(text.rows, lambda at: set(tree.choose(by_likelihood(probs[at]))))
 
 
 def _number_of_nodes(name: str) -> int:

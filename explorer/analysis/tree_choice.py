@@ -57,7 +57,7 @@ def choose(
             "None of the heads was right even once, so there is no tree to choose: check that "
             "the heads belong to this base model."
         )
-    paths = choice.tree.paths
+    paths = sorted(choice.paths, key=lambda path: (len(path), path))
     success = {scored.path: scored.success for scored in order}
     return Calibration(
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),

@@ -14,8 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from explorer.analysis.formulas import path_probability, tree_speedup
-from explorer.analysis.tree_names import MAX_NODES, make_tree
-from explorer.decoding.tree import RankPath, Tree
+from explorer.records.rank_paths import MAX_NODES, RankPath
 
 Success = Callable[[RankPath], float]
 
@@ -30,12 +29,12 @@ class ScoredPath:
 
 @dataclass(frozen=True)
 class TreeChoice:
-    """A tree, its expected tokens per step, and its expected speedup on this machine.
+    """A tree by its rank paths, its expected tokens per step and speedup on this machine.
 
     `expected_speedup` below 1 means that even the best tree is slower than plain decoding.
     """
 
-    tree: Tree
+    paths: tuple[RankPath, ...]
     expected_tokens_per_step: float
     expected_speedup: float
 
@@ -103,5 +102,5 @@ def best_tree(
     if best is None:
         return None
     speedup, nodes, tau = best
-    tree = make_tree([scored.path for scored in order[:nodes]], "fixed")
-    return TreeChoice(tree, expected_tokens_per_step=tau, expected_speedup=speedup)
+    paths = tuple(scored.path for scored in order[:nodes])
+    return TreeChoice(paths, expected_tokens_per_step=tau, expected_speedup=speedup)

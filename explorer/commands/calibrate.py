@@ -24,6 +24,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also measure passes over 1, 2, 4 and 8 sequences, and estimate where the gain ends",
     )
+    parser.add_argument(
+        "--out", metavar="FILE", help="write the cost curves to a small JSON file, to share"
+    )
+    parser.add_argument(
+        "--measured-by", default="", metavar="NAME", help="who measured it, for the file"
+    )
 
 
 def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
@@ -31,6 +37,7 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     prompts = read_prompts(args.prompts or str(BUILT_IN), args.limit)
     settings = settings_from(args)
     lab = load_lab(args, console)
+    from explorer.analysis.calibration import shared_costs
     from explorer.measuring.batch import measure_batches
     from explorer.measuring.calibration import calibrate
     from explorer.measuring.decoded import decode_texts
@@ -46,6 +53,12 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         with console.share("batches") as progress:
             report = measure_batches(lab, prompts, decoded=decoded, progress=progress)
         result["batches"] = report.model_dump(mode="json")
+    if args.out:
+        from explorer.analysis.cost_file import write_costs
+
+        batches = report.curves if args.batches else {}
+        write_costs(shared_costs(calibration, batches, args.measured_by), args.out)
+        result["out"] = args.out
     return result
 
 
@@ -69,6 +82,7 @@ def render(result: dict[str, Any]) -> str:
             f"best tree: {tree}",
             result["sentence"],
             *(_batches(result["batches"]) if "batches" in result else []),
+            *([f"The costs are in {result['out']}."] if "out" in result else []),
         ]
     )
 

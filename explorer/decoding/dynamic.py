@@ -20,7 +20,8 @@ from functools import cached_property, lru_cache
 from itertools import accumulate, islice, takewhile
 from typing import TypeVar
 
-from explorer.decoding.tree import RankPath, Tree
+from explorer.decoding.tree import Tree
+from explorer.records.rank_paths import RankPath
 
 TOP = 16  # predictions a head offers
 TRUST = 0.85  # measured / predicted acceptance, until `calibrate` measures it for a set of heads

@@ -16,8 +16,9 @@ import torch
 from explorer.decoding.drafter import Context, Draft, Drafter, DraftRecord
 from explorer.decoding.dynamic import TOP, DynamicTree
 from explorer.decoding.registry import DrafterInputs
-from explorer.decoding.tree import RankPath, Tree, cut, require_fit
+from explorer.decoding.tree import Tree, cut, require_fit
 from explorer.heads.hydra import HydraHeads
+from explorer.records.rank_paths import RankPath
 from explorer.records.settings import DecodeSettings
 
 BEAM = 8  # nodes of a depth that a dynamic tree looks for children of

@@ -23,7 +23,8 @@ import torch
 
 from explorer.decoding.drafter import Context, Draft, Drafter, DraftRecord, ExtraRows
 from explorer.decoding.registry import DrafterInputs
-from explorer.decoding.tree import RankPath, Tree
+from explorer.decoding.tree import Tree
+from explorer.records.rank_paths import RankPath
 from explorer.records.schema import LookaheadState
 from explorer.records.settings import DecodeSettings
 

@@ -14,8 +14,7 @@ from functools import lru_cache
 import torch
 
 from explorer.records.errors import ExplorerError
-
-RankPath = tuple[int, ...]
+from explorer.records.rank_paths import RankPath
 
 
 def rows_of(parents: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:

@@ -131,7 +131,7 @@ def _to_vllm(heads: MedusaHeads, folder: Path, whole_vocabulary: bool) -> Export
     if truncated:
         notes = [
             "vLLM 0.32.0 refuses a vocabulary of the heads' own at load ('weights were not "
-            "initialized from checkpoint: token_map'): for it, export with --whole-vocabulary."
+            "initialized from checkpoint: token_map'): for it, export without --token-map."
         ]
     return Exported("vllm", [WEIGHTS, CONFIG], notes)
 

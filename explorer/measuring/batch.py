@@ -30,7 +30,7 @@ from explorer.analysis.formulas import tree_speedup
 from explorer.analysis.joint_counts import count_paths, replayed_tokens_per_step, visited_rows
 from explorer.analysis.tree_choice import Costs
 from explorer.analysis.tree_search import greedy_order
-from explorer.decoding.tree import RankPath, Tree
+from explorer.decoding.tree import Tree
 from explorer.measuring.batch_pass import BatchPasses
 from explorer.measuring.calibration import require_heads, time_heads
 from explorer.measuring.cost_curve import InterleavedTimes
@@ -38,6 +38,7 @@ from explorer.measuring.decoded import Decoded, decode_texts
 from explorer.records.errors import ExplorerError
 from explorer.records.progress import Progress, quiet
 from explorer.records.prompts import Prompt
+from explorer.records.rank_paths import RankPath
 from explorer.records.schema import TOP_HEADS
 from explorer.records.settings import decode_settings
 
@@ -100,6 +101,11 @@ class BatchReport(Schema):
     gone_from: int | None
     best_gone_from: int | None
     sentence: str
+
+    @property
+    def curves(self) -> dict[int, CostCurve]:
+        """The cost curve of every batch size."""
+        return {size.batch: size.cost_curve for size in self.sizes}
 
 
 @dataclass(frozen=True)

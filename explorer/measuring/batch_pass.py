@@ -18,7 +18,7 @@ from transformers import AttentionInterface
 from explorer.decoding.cache import KVCache, SlotCache, SlotLayer
 from explorer.kernels.attention import fixed_order_attention
 from explorer.kernels.layout import Layout, register_mask
-from explorer.measuring.cost_curve import fill, tree_rows
+from explorer.measuring.cost_curve import filled_cache, time_pass, tree_rows
 
 if TYPE_CHECKING:
     from explorer.models.base import LanguageModel
@@ -34,9 +34,8 @@ class BatchPasses:
 
     def __init__(self, model: LanguageModel, batch: int, context_length: int, widest: int) -> None:
         self.model, self.batch = model, batch
-        prefix = KVCache.of_network(model)  # the compiled pass reads one sequence at a time
-        fill(model, prefix, context_length)
-        self._cache = _BatchCache(prefix, batch, widest)
+        prefix = filled_cache(model, context_length)
+        self._cache = prefix if model.compiled else _BatchCache(prefix, batch, widest)
 
     @torch.inference_mode()
     def hidden(
@@ -52,6 +51,8 @@ class BatchPasses:
 
     def milliseconds(self, n: int) -> float:
         """Time of a pass with a tree of n rows for every sequence, LM head included."""
+        if self.model.compiled:
+            return time_pass(self.model, self._cache, *self._side_by_side(n))
         offsets, mask = tree_rows(n)
         tokens = (torch.arange(self.batch * n) % self.model.vocab_size).view(self.batch, n)
         with batch_attention(self.model):
@@ -60,6 +61,15 @@ class BatchPasses:
             self.model.logits(self.hidden(tokens, offsets, mask).flatten(0, 1))
             self.model.synchronise()
             return (time.perf_counter() - start) * 1000
+
+    def _side_by_side(self, n: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Depths [b·n] and mask [b·n, b·n] of b trees in one pass, which do not see each other.
+
+        The compiled pass has one cache, so all sequences read the same prefix: as many products
+        and as much attention as with a prefix each, from memory that is b times smaller.
+        """
+        depths, mask = tree_rows(n)
+        return depths.repeat(self.batch), torch.block_diag(*[mask] * self.batch)
 
 
 def batch_attention(model: LanguageModel) -> AbstractContextManager[None]:

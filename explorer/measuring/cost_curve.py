@@ -41,13 +41,13 @@ def measure_cost_curve(
     times = InterleavedTimes(widths)
     passes = {n: tree_rows(n) for n in times.widths}
 
-    def time_pass(n: int) -> float:
-        return _time_pass(model, cache, *passes[n])
+    def pass_of(n: int) -> float:
+        return time_pass(model, cache, *passes[n])
 
     for n in times.widths:  # warm up: compile, allocate, fill the caches of the CPU
-        time_pass(n)
+        pass_of(n)
     for _ in range(rounds):
-        times.take_round(time_pass)
+        times.take_round(pass_of)
     return times.curve(context_length)
 
 
@@ -90,15 +90,10 @@ class InterleavedTimes:
 def filled_cache(model: LanguageModel, length: int) -> AnyCache:
     """A cache with `length` committed rows of arbitrary text."""
     cache = KVCache.of(model)
-    fill(model, cache, length)
-    return cache
-
-
-@torch.inference_mode()
-def fill(model: LanguageModel, cache: AnyCache, length: int) -> None:
-    """Commit `length` rows of arbitrary text to an empty cache."""
     if length:
-        prefill(model, (torch.arange(length) * 7 % model.vocab_size).tolist(), cache)
+        tokens = torch.arange(length) * 7 % model.vocab_size
+        prefill(model, tokens.tolist(), cache)
+    return cache
 
 
 def tree_rows(n: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -106,7 +101,7 @@ def tree_rows(n: int) -> tuple[torch.Tensor, torch.Tensor]:
     return rows_of([-1, *((row - 1) // BRANCHING for row in range(1, n))])
 
 
-def _time_pass(
+def time_pass(
     model: LanguageModel, cache: AnyCache, depths: torch.Tensor, mask: torch.Tensor
 ) -> float:
     """Milliseconds of one verify pass, LM head included. The cache does not change."""

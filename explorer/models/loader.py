@@ -54,7 +54,7 @@ def load_model(
     report("Finding the weights", None)
     weights = find_weights(options, progress)
     device = choose_device(options.device)
-    with _quiet_libraries(), _explained(options.model_source):
+    with quiet_libraries(), _explained(options.model_source):
         file = GGUFFile(weights.gguf) if weights.gguf else None
         config = _configuration(weights, file)
         stored = None if file else stored_as(config)
@@ -214,7 +214,7 @@ def _eos_ids(network, tokenizer) -> frozenset[int]:
 
 
 @contextlib.contextmanager
-def _quiet_libraries() -> Iterator[None]:
+def quiet_libraries() -> Iterator[None]:
     """Hide the libraries' loading bars and hints; errors still raise."""
     names = ("transformers", "bitsandbytes", "accelerate", "gguf")
     before = {name: logging.getLogger(name).level for name in names}

@@ -5,6 +5,7 @@ import pytest
 
 from explorer.analysis import replay as module
 from explorer.analysis.joint_counts import RankedText
+from explorer.analysis.path_index import PathIndex, walk
 from explorer.analysis.replay import replay
 from explorer.analysis.tree_names import cartesian, parse_tree
 from explorer.records.errors import ExplorerError
@@ -22,6 +23,11 @@ def record(prompt, lab=None, **settings):
     return collect(lab.decode(prompt, decode_settings(**settings)))
 
 
+def steps_of(tree, text):
+    _, (steps,) = module._steps(tree, [text], PathIndex([text.rows]), 3, False)
+    return steps
+
+
 @pytest.fixture(scope="module")
 def traces():
     return {prompt: record(prompt) for prompt in PROMPTS}
@@ -31,8 +37,7 @@ def traces():
 def test_a_replay_takes_the_steps_that_decoding_takes(traces, tree):
     for name, trace in traces.items():
         text = module._recorded(name, trace)
-        _, tree_of = module._trees(tree, [text], 3, False)
-        replayed = module.steps_through(text.rows, tree_of(text))
+        replayed = steps_of(tree, text)
         decoded = [len(step.emitted) for step in record(name, tree=tree).steps]
         assert len(replayed) > 8
         # At the end of a run trees are cut to what is still wanted.
@@ -43,8 +48,7 @@ def test_sampled_runs_are_replayed_too():
     lab = tiny_lab(tree=cartesian([2, 2]))
     settings = {"temperature": 0.5, "seed": 3}
     text = module._recorded("a", record("some prompt", lab, **settings))
-    _, tree_of = module._trees("cartesian:4,2", [text], 3, False)
-    replayed = module.steps_through(text.rows, tree_of(text))
+    replayed = steps_of("cartesian:4,2", text)
     decoded = record("some prompt", lab, tree="cartesian:4,2", **settings)
     assert replayed[:-1] == [len(step.emitted) for step in decoded.steps][: len(replayed) - 1]
 
@@ -63,9 +67,9 @@ def test_the_best_tree_is_not_chosen_on_the_trace_it_is_counted_on(monkeypatch):
     """One text's heads are right at rank 0, the others' at rank 1: each is served the other."""
     rows = [np.full((20, 1), rank, dtype=np.int16) for rank in (0, 1, 1)]
     texts = [module._Recorded(str(i), RankedText(r, 0)) for i, r in enumerate(rows)]
-    nodes, tree_of = module._trees("best:1", texts, 1, False)
+    nodes, steps = module._steps("best:1", texts, PathIndex([]), 1, False)
     assert nodes == 1
-    assert tree_of(texts[0])(0) == {(1,)}
+    assert steps[0] == [1] * 20
 
 
 def test_what_cannot_be_replayed_is_refused(traces):
@@ -97,3 +101,13 @@ def test_hydra_heads_replay_fixed_trees_alone():
     with pytest.raises(ExplorerError, match="bench"):
         replay({"h": trace}, ["dynamic:4"])
     assert parse_tree("dynamic:4").nodes == 4
+
+
+def test_an_index_of_paths_finds_what_looking_at_every_row_finds():
+    rng = np.random.default_rng(3)
+    texts = [rng.integers(-1, 3, size=(length, 3)).astype(np.int16) for length in (0, 1, 60, 200)]
+    index = PathIndex(texts)
+    for tree in [[], [(0,)], [(0,), (2,), (0, 1), (2, 0), (2, 0, 2)], cartesian([3, 2, 2]).paths]:
+        found = index.steps(tree)
+        assert found == [module.steps_through(text, lambda _, t=set(tree): t) for text in texts]
+    assert walk(np.array([2, 0, 5, 0, 1])) == [3, 1, 2]

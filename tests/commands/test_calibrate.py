@@ -4,6 +4,7 @@ import pytest
 
 from explorer.analysis.calibration import Calibration, Key
 from explorer.analysis.cost_curve import CostCurve
+from explorer.analysis.cost_file import read_costs
 from explorer.commands import cli
 from explorer.measuring import batch as batch_module
 from explorer.measuring import calibration as module
@@ -82,3 +83,13 @@ def test_batches_are_measured_on_the_same_texts(fake, capsys, monkeypatch, seen)
     out = capsys.readouterr().out
     assert "The gain outlasts it." in out
     assert "medusa, estimate" in out
+
+
+def test_the_costs_are_written_to_share(fake, capsys, seen, tmp_path):
+    path = tmp_path / "costs.json"
+    told = ("--out", str(path), "--measured-by", "a class")
+    result, _ = run_json(capsys, "calibrate", "--limit", "3", *told)
+    costs = read_costs(path)
+    assert result["out"] == str(path)
+    assert (costs.backend, costs.device, costs.measured_by) == ("int4", "d", "a class")
+    assert [(each.batch, each.curve) for each in costs.curves] == [(1, CURVE)]

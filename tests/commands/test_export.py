@@ -22,7 +22,8 @@ def test_the_formats_are_those_that_there_are():
 def test_heads_go_from_folder_to_folder_without_a_model(tmp_path, capsys, to):
     save_heads(make("own"), tmp_path / "heads")
     out = tmp_path / "out"
-    argv = ["export", "--to", to, str(out), "--heads", str(tmp_path / "heads"), "--json"]
+    more = ["--heads-only"] if to == "vllm" else []
+    argv = ["export", "--to", to, *more, str(out), "--heads", str(tmp_path / "heads"), "--json"]
     assert cli.main(argv) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["format"] == to
@@ -37,7 +38,8 @@ def test_the_base_model_is_loaded_where_its_lm_head_is_written(tmp_path, monkeyp
     shared = make("shared")
     save_heads(shared, tmp_path / "heads")
     monkeypatch.setattr(exporting, "load_model", lambda *_: base(shared.projection))
-    argv = ["export", "--to", "vllm", str(tmp_path / "out"), "--heads", str(tmp_path / "heads")]
+    asked = ["--to", "vllm", "--heads-only", str(tmp_path / "out")]
+    argv = ["export", *asked, "--heads", str(tmp_path / "heads")]
     assert cli.main(argv) == 0
     assert torch.equal(load_heads(tmp_path / "out").projection, shared.projection)
 

@@ -38,7 +38,7 @@ def test_heads_with_a_draft_vocabulary_come_back_bit_for_bit(tmp_path, to):
     heads = make("draft_vocab", 2)
     exported = export_heads(heads, tmp_path, to)
     assert same_tensors(load_heads(tmp_path, base()), heads)
-    assert any("--whole-vocabulary" in note for note in exported.notes) == (to == "vllm")
+    assert any("--token-map" in note for note in exported.notes) == (to == "vllm")
 
 
 @pytest.mark.parametrize("to", ["medusa", "tgi", "vllm"])

@@ -58,7 +58,7 @@ def clock(monkeypatch):
         log.append(len(depths))
         return (2 + len(depths)) * 1.01 ** len(log)
 
-    monkeypatch.setattr(cost_curve, "_time_pass", fake)
+    monkeypatch.setattr(cost_curve, "time_pass", fake)
     monkeypatch.setattr(cost_curve, "filled_cache", lambda model, length: None)
     return log
 

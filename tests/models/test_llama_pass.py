@@ -13,8 +13,6 @@ from explorer.kernels.isa import instruction_set
 from explorer.kernels.linears import codes_of_blocks, four_bit_blocks
 from explorer.kernels.llama_cache import GROW_BY
 from explorer.kernels.matrices import IntegerLinear
-from explorer.measuring.batch_pass import BatchPasses, batch_attention
-from explorer.measuring.cost_curve import fill, tree_rows
 from explorer.models.base import LanguageModel
 from explorer.models.llama_pass import PROJECTIONS, llama_pass
 from explorer.models.loader import choose_attention, make_lm_head
@@ -182,16 +180,3 @@ def test_a_layer_that_is_not_packed_keeps_the_network():
     made = network()
     made.model.layers[1].mlp.up_proj = torch.nn.Linear(96, 160, bias=False)
     assert llama_pass(made) is None
-
-
-def test_batches_run_through_the_network():
-    """The compiled pass reads one sequence at a time."""
-    lm, (offsets, mask) = model(), tree_rows(4)
-    tokens = torch.stack([text(4), text(8)[4:]])
-    passes = BatchPasses(lm, 2, 9, widest=8)
-    with batch_attention(lm):
-        together = passes.hidden(tokens, offsets, mask)
-    for ours, row in zip(together, tokens, strict=True):
-        prefix = KVCache.of_network(lm)
-        fill(lm, prefix, 9)
-        torch.testing.assert_close(ours, lm.forward(row, offsets, mask, prefix))

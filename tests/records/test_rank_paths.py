@@ -1,0 +1,48 @@
+import pytest
+
+from explorer.records.errors import ExplorerError
+from explorer.records.rank_paths import (
+    cartesian_counts,
+    parse_paths,
+    published_source,
+    published_trees,
+)
+
+
+def test_widths_explode():
+    assert cartesian_counts([8, 8, 8, 8]) == (4096, 4680)
+    assert cartesian_counts([]) == (0, 0)
+    assert len(parse_paths("cartesian:3,2")) == cartesian_counts([3, 2])[1]
+    with pytest.raises(ExplorerError, match=r"4,096 paths and 4,680 nodes; at most 512"):
+        parse_paths("cartesian:8,8,8,8")
+
+
+def test_published_trees_are_trees_of_63_nodes_with_a_source():
+    assert {"mc_sim_7b_63", "vicuna_7b_stage2", "zephyr_stage2"} <= set(published_trees())
+    for name, paths in published_trees().items():
+        assert len(parse_paths(str(list(map(list, paths))))) == 63, name
+        assert parse_paths(name) == paths
+    assert "Medusa" in published_source()
+
+
+@pytest.mark.parametrize(
+    ("text", "paths"),
+    [
+        ("root", ()),
+        ("chain:2", ((0,), (0, 0))),
+        ("[[0], [0, 1]]", ((0,), (0, 1))),
+        ("[(0,), (0, 1)]", ((0,), (0, 1))),
+        (" ((0,), (1,),) ", ((0,), (1,))),
+    ],
+)
+def test_shapes_as_people_write_them(text, paths):
+    assert parse_paths(text) == paths
+
+
+@pytest.mark.parametrize(
+    "text", ["", "chain:0", "chain:x", "cartesian:2,0", "[[0, 1]]", "[[0], [0]]", "[[]]", "[[-1]]",
+             "[[0.5]]", "[(0,", "oak", "[" * 9999],
+)  # fmt: skip
+def test_what_is_no_tree_is_one_sentence(text):
+    with pytest.raises(ExplorerError):
+        parse_paths(text)
