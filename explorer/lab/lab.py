@@ -21,7 +21,7 @@ from explorer.measuring.floor import reads_of
 from explorer.measuring.head_set import HeadSet
 from explorer.measuring.race import interleave
 from explorer.models.base import LanguageModel
-from explorer.models.chat import Pieces
+from explorer.models.chat import TokenTexts
 from explorer.models.early_exit import default_draft, early_exit
 from explorer.recording.recorder import Recorder
 from explorer.records.continuation import Continuation
@@ -49,7 +49,7 @@ class Lab(AttentionWeights):
     read_bandwidth: float | None = None
 
     def __post_init__(self) -> None:
-        self.pieces = Pieces(self.model.tokenizer)
+        self.pieces = TokenTexts(self.model.tokenizer)
         # Held for one step at a time, so that concurrent runs take turns and no step's clock
         # counts another run's work.
         self._turn = threading.Lock()
@@ -274,7 +274,7 @@ class Lab(AttentionWeights):
 class _BaselineRecorder:
     """The plain lane of a race: a token, its probability and its time per step."""
 
-    def __init__(self, pieces: Pieces, settings: DecodeSettings) -> None:
+    def __init__(self, pieces: TokenTexts, settings: DecodeSettings) -> None:
         self._pieces = pieces
         self._recorder = Recorder(pieces, None, settings)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from explorer.models.base import LanguageModel
-from explorer.models.chat import Pieces, encode_prompt, require_known
+from explorer.models.chat import TokenTexts, encode_prompt, require_known
 from explorer.records.continuation import Continuation
 from explorer.records.errors import ExplorerError
 from explorer.records.schema import Trace
@@ -54,7 +54,7 @@ def encode(model: LanguageModel, prompt: str, settings: DecodeSettings) -> list[
     return ids
 
 
-def continuation(model: LanguageModel, pieces: Pieces, trace: Trace) -> Continuation:
+def continuation(model: LanguageModel, pieces: TokenTexts, trace: Trace) -> Continuation:
     """The end of a trace, to continue from. Raises ExplorerError for another vocabulary."""
     text = Continuation(trace.header, trace.new_token_ids)
     for token in set(text.ids):

@@ -74,7 +74,7 @@ def _byte_of_character() -> dict[str, int]:
 BYTE_OF_CHARACTER = _byte_of_character()
 
 
-class Pieces:
+class TokenTexts:
     """Writes tokens: `pieces[id]` is the Piece of a token id, right for partial characters."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:

@@ -19,7 +19,7 @@ from explorer.decoding.sampling import distribution
 from explorer.decoding.tree import Tree
 from explorer.heads.heads import MedusaHeads
 from explorer.kernels.lm_head import top_columns
-from explorer.models.chat import Pieces
+from explorer.models.chat import TokenTexts
 from explorer.recording.positions import DECIMALS, Positions, rounded, top_tokens
 from explorer.records.events import PositionsRecorded, RunStarted, StepRecorded
 from explorer.records.floor import StepFloor
@@ -44,7 +44,7 @@ class Recorder:
 
     def __init__(
         self,
-        pieces: Pieces,
+        pieces: TokenTexts,
         heads: MedusaHeads | None,
         settings: DecodeSettings,
         floor: Callable[[int], StepFloor] | None = None,

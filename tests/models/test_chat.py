@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.models.chat import Pieces, encode_prompt, require_known
+from explorer.models.chat import TokenTexts, encode_prompt, require_known
 from explorer.models.loader import load_model
 from explorer.records.errors import ExplorerError
 from explorer.records.text import join_pieces
@@ -25,20 +25,20 @@ def tokenizer(tmp_path_factory):
 
 @pytest.mark.parametrize("text", ["hello", "naïve 🙂🎉", "\u202eright to left", "\x00\x07", "中文"])
 def test_pieces_join_to_the_text(tokenizer, text):
-    pieces = Pieces(tokenizer)
+    pieces = TokenTexts(tokenizer)
     ids = tokenizer(text)["input_ids"]
     assert join_pieces({i: pieces[i] for i in ids}, ids) == text
 
 
 def test_a_piece_of_an_emoji_is_its_bytes(tokenizer):
-    pieces = Pieces(tokenizer)
+    pieces = TokenTexts(tokenizer)
     ids = tokenizer("🙂")["input_ids"]
     assert [pieces[i].bytes for i in ids] == ["f0", "9f", "99", "82"]
     assert all(pieces[i].text is None for i in ids)
 
 
 def test_special_tokens_are_written_as_they_are(tokenizer):
-    assert Pieces(tokenizer)[1].text == "<|im_start|>"
+    assert TokenTexts(tokenizer)[1].text == "<|im_start|>"
 
 
 def test_the_template_is_used_where_there_is_one(tokenizer):
