@@ -21,7 +21,7 @@ DECIMALS = 6  # of every recorded probability
 Untold = tuple[torch.Tensor, int, int]  # hidden [1, H], absolute index, the base model's choice
 
 
-class Positions:
+class HeadPredictions:
     """Collects the positions of one run; without heads there is nothing to tell."""
 
     def __init__(self, heads: MedusaHeads | None) -> None:

@@ -20,7 +20,7 @@ from explorer.decoding.tree import Tree
 from explorer.heads.heads import MedusaHeads
 from explorer.kernels.lm_head import top_columns
 from explorer.models.chat import TokenTexts
-from explorer.recording.positions import DECIMALS, Positions, rounded, top_tokens
+from explorer.recording.positions import DECIMALS, HeadPredictions, rounded, top_tokens
 from explorer.records.events import PositionsRecorded, RunStarted, StepRecorded
 from explorer.records.floor import StepFloor
 from explorer.records.schema import (
@@ -50,7 +50,7 @@ class Recorder:
         floor: Callable[[int], StepFloor] | None = None,
     ) -> None:
         self._pieces = pieces
-        self._positions = Positions(heads)
+        self._positions = HeadPredictions(heads)
         self._num_heads = heads.config.num_heads if heads else 0
         self._settings = settings
         self._floor = floor
