@@ -86,7 +86,7 @@ def test_lost_messages_are_asked_for_again(alone):
           const send = (first, last) => explorer.receive(
             { run: 'r', first, events: all.slice(first, last), live: true });
           await Promise.all([send(0, 2), send(3, 4), send(3, 5), send(4, 5)]);
-          return [asked, explorer.trace.plain.map((token) => token.token_id)];
+          return [asked, explorer.trace.rival.tokens.map((token) => token.id)];
         }""",
         header,
     )
@@ -104,8 +104,8 @@ def test_the_exported_page_opens_offline(alone, browser, trace, tmp_path):
     page.wait_for_selector(".sx-tree [role=treeitem]")
     assert "Step 3 of" in page.inner_text(".sx-timeline h2")
     assert (
-        page.locator(".sx-medusa-text").text_content()
-        == steps.page.locator(".sx-medusa-text").text_content()
+        page.locator(".sx-lane.is-own").text_content()
+        == steps.page.locator(".sx-lane.is-own").text_content()
     )
     page.keyboard.press("ArrowRight")
     page.wait_for_function("document.querySelector('.sx-timeline h2').textContent.includes('4 of')")
