@@ -183,7 +183,8 @@ function placeRival(trace, scale, written, rival, rivalText) {
   const at = there ? (trace.tokens[Math.min(written, trace.tokens.length) - 1]?.step ?? 0) : 0;
   const x = LEFT + (at + 0.5) * scale.slot;
   rival.setAttribute("d", there ? `M${x} ${scale.top - 2}V${scale.height}` : "");
-  rivalText.textContent = there && trace.rival ? `${nameOf(trace.rival)} is here` : "";
+  rivalText.textContent =
+    there && trace.rival ? `${nameOf(trace.rival).toLowerCase()} is here` : "";
   const right = x > scale.width - 80;
   rivalText.setAttribute("x", String(right ? x - 3 : x + 3));
   rivalText.setAttribute("text-anchor", right ? "end" : "start");
