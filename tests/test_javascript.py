@@ -75,10 +75,10 @@ def test_speedup_and_spread_are_those_of_the_analysis(tokens):
         " module.raceFigures(Trace.of(given)))",
         trace.model_dump(mode="json"),
     )
-    expected = race_figures(trace.steps, trace.plain)
+    expected = race_figures(trace)
     assert figures["speedup"] == pytest.approx(expected.speedup, rel=1e-9)
     assert figures["spread"] == pytest.approx(expected.spread, rel=1e-6)
-    assert figures["perStep"] == pytest.approx(expected.tokens_per_step)
+    assert figures["lane"]["perStep"] == pytest.approx(expected.lane.tokens_per_step)
     assert figures["estimate"] == expected.estimate
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from explorer.records.schema import Header, PlainToken, Settings, Step, Timings, Trace, TreeShape
+from explorer.records.schema import Header, Lane, Settings, Step, Timings, Trace, TreeShape
 
 
 def make_step(index=0, emitted=(1,), verdicts=("root",), tree=0, **timings):
@@ -31,11 +31,6 @@ def make_step(index=0, emitted=(1,), verdicts=("root",), tree=0, **timings):
 @pytest.fixture
 def step():
     return make_step
-
-
-@pytest.fixture
-def plain_token():
-    return lambda ms: PlainToken(token_id=1, prob=1.0, milliseconds=ms)
 
 
 @pytest.fixture
@@ -74,6 +69,16 @@ def _make_trace(prompt_ids, steps, prompt_position=None, num_heads=2, eos_ids=()
     )
     trees = more.pop("trees", [TreeShape(name="root", paths=[])])
     return Trace(header=header, pieces={}, trees=trees, steps=steps, **more)
+
+
+def with_rival(trace, steps):
+    """The trace of a race against a lane of these steps; no lane for None."""
+    if steps is None:
+        return trace.model_copy(update={"rival": None})
+    rival = trace.rival or Lane(
+        header=trace.header, trees=[TreeShape(name="root", paths=[])], steps=[]
+    )
+    return trace.model_copy(update={"rival": rival.model_copy(update={"steps": steps})})
 
 
 @pytest.fixture

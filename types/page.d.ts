@@ -22,7 +22,7 @@ export interface Shape {
   paths: number[][];
 }
 
-/** A token of the speculative lane: where it came from. */
+/** A token of a lane: where it came from. */
 export interface EmittedToken {
   id: number;
   depth: number;
@@ -54,11 +54,9 @@ export type PackedTop = [ids: number[], millionths: number[]];
 export type PackedPosition = [index: number, base_choice: number, ...heads: PackedTop[]];
 
 export type WireEvent =
-  | ["run", Header, PackedPieces]
-  | ["step", PackedStep, PackedPieces, TreeShape[]]
-  | ["positions", PackedPosition[], PackedPieces]
-  | ["prefill", number]
-  | ["plain", token_id: number, millionths: number, milliseconds: number, PackedPieces];
+  | ["run", lane: number, Header, PackedPieces]
+  | ["step", lane: number, PackedStep, PackedPieces, TreeShape[]]
+  | ["positions", lane: number, PackedPosition[], PackedPieces];
 
 /** A step as explorer.ui.wire packs it; probabilities are millionths. */
 export interface PackedStep {
@@ -183,7 +181,8 @@ declare global {
   const element: HTMLElement & { explorer?: unknown; compare?: unknown };
   const props: { value: string; setup: string };
   const server: Record<"missed_events", (run: string, first: number) => Promise<string>> &
-    Record<"attention_weights", (question: string) => Promise<string>>;
+    Record<"attention_weights", (question: string) => Promise<string>> &
+    Record<"upgraded_trace", (file: string) => Promise<string>>;
   function trigger(event: string, data?: unknown): void;
   function watch(name: string, changed: () => void): void;
   interface Window {

@@ -190,6 +190,13 @@ export interface Header {
   eos_ids: number[];
 }
 
+/** One method's run over a prompt, alone or beside another in a race. */
+export interface Lane {
+  header: Header;
+  trees: TreeShape[];
+  steps: Step[];
+}
+
 /** Tokens per second of llama.cpp, plain decoding and the fastest method raced, and ratios. */
 export interface LlamaCpp {
   prompts: number;
@@ -267,13 +274,6 @@ export interface Piece {
   text: string | null;
   /** hex of the raw bytes, only where text is None */
   bytes?: string | null;
-}
-
-/** One token of the plain lane: a one-row step. */
-export interface PlainToken {
-  token_id: number;
-  prob: number;
-  milliseconds: number;
 }
 
 /** What was predicted from one emitted position (or from the last token of the prompt). */
@@ -434,16 +434,15 @@ export interface TopTokens {
   probs: number[];
 }
 
-/** A complete, replayable record of a run. */
+/** A complete, replayable record of a run; of a race, where it has a rival. */
 export interface Trace {
-  format_version: 1;
   header: Header;
-  pieces: Record<string, Piece>;
   trees: TreeShape[];
   steps: Step[];
-  /** the plain lane of the same race */
-  plain: PlainToken[];
-  plain_prefill_ms?: number | null;
+  format_version: 2;
+  pieces: Record<string, Piece>;
+  /** the other lane of the race, which took turns */
+  rival?: Lane | null;
   /** weights of some heads and steps */
   attention: AttentionHead[];
 }

@@ -49,7 +49,7 @@ function costs(trace, { step }) {
         "No pass was needed: the base model had chosen this token already, and the text ends with it.",
       ),
     ];
-  const [total, plain] = [stepMs(step), trace.plainMs];
+  const [total, plain] = [stepMs(step), trace.rival?.usualMs ?? null];
   const longest = Math.max(total, plain ?? 0) || 1;
   /** @type {[part: string, milliseconds: number][]} */
   const parts = PARTS.map((name) => [name, step.timings[name]]);

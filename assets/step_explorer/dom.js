@@ -125,3 +125,10 @@ function filled(element, attributes, children) {
   for (const child of children) if (child !== null && child !== undefined) element.append(child);
   return element;
 }
+
+/** @param {Uint8Array} bytes */
+export function base64(bytes) {
+  let binary = "";
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary);
+}

@@ -22,6 +22,7 @@ import(`${root}step_explorer/main.js`).then(async ({ mount }) => {
       JSON.parse(await server.missed_events(run, first)).events,
     attention: async (/** @type {AttentionQuestion} */ question) =>
       JSON.parse(await server.attention_weights(JSON.stringify(question))),
+    upgrade: async (/** @type {string} */ file) => JSON.parse(await server.upgraded_trace(file)),
   });
   explorer = mounted;
   element.explorer = mounted;

@@ -11,8 +11,7 @@ import { nameOf } from "./trace.js";
 
 /**
  * @import { Explorer } from "./main.js"
- * @import { Trace } from "./trace.js"
- * @import { EmittedToken } from "../../types/page.js"
+ * @import { Lane, Trace } from "./trace.js"
  */
 
 const DEEPEST_LOOK = 4;
@@ -21,34 +20,29 @@ const MAX_BEFORE = 4096; // tokens of the continued reply that are shown
 
 /** @param {Explorer} app */
 export function lanesView(app) {
-  const [medusa, plain] = [new Lane("medusa"), new Lane("plain")];
-  medusa.box.addEventListener("click", (event) => {
-    const at = medusa.indexOf(event.target);
+  const texts = [new LaneText("own"), new LaneText("rival")];
+  const [ours, theirs] = texts;
+  ours.box.addEventListener("click", (event) => {
+    const at = ours.indexOf(event.target);
     if (at !== null) app.show(app.trace.tokens[at].step);
   });
-  medusa.box.addEventListener("pointerover", (event) => {
-    const at = medusa.indexOf(event.target);
-    if (at !== null) medusa.elements[at].title = origin(app.trace, at);
-  });
+  for (const text of texts) {
+    text.box.addEventListener("pointerover", (event) => {
+      const [at, lane] = [text.indexOf(event.target), text === ours ? app.trace : app.trace.rival];
+      if (at !== null && lane) text.elements[at].title = origin(lane, at);
+    });
+  }
   app.store.subscribe((any) => {
-    if (any("trace")) [medusa, plain].forEach((lane) => lane.clear());
+    if (any("trace")) texts.forEach((text) => text.clear());
     if (any("trace", "grown")) {
-      [medusa, plain].forEach((lane) => lane.precede(app.trace));
-      medusa.grow(
-        app.trace,
-        app.trace.tokens.map((token) => token.id),
-        app.trace.tokens,
-      );
-      plain.grow(
-        app.trace,
-        app.trace.plain.map((token) => token.token_id),
-        null,
-      );
-      heads(app, medusa, plain);
+      texts.forEach((text) => text.precede(app.trace));
+      ours.grow(app.trace, app.trace);
+      if (app.trace.rival) theirs.grow(app.trace, app.trace.rival);
+      heads(app.trace, ours, theirs);
     }
     if (any("trace", "grown", "step", "clock", "playing", "follow", "stage"))
-      mark(app, medusa, plain);
-    if (any("hover", "row", "step", "trace")) light(app, medusa);
+      mark(app, ours, theirs);
+    if (any("hover", "row", "step", "trace")) light(app, ours);
   });
   const legend = h(
     "p",
@@ -69,17 +63,14 @@ export function lanesView(app) {
   const element = h(
     "section",
     { class: "sx-card sx-lanes", "aria-label": "Generated text" },
-    medusa.head,
-    medusa.box,
-    plain.head,
-    plain.box,
+    ...texts.flatMap(({ head, box }) => [head, box]),
     legend,
   );
   element.prepend(h("div", { class: "sx-tools" }, saving(element, "lanes", "Generated text")));
   return element;
 }
 
-class Lane {
+class LaneText {
   /** @type {HTMLElement[]} */
   elements = []; // per token the element that shows it
   lit = new Marked("is-line");
@@ -94,12 +85,12 @@ class Lane {
 
   /** @param {string} name */
   constructor(name) {
-    this.head = h("div", { class: `sx-lane-head sx-${name}-head` });
+    this.head = h("div", { class: `sx-lane-head is-${name}` });
     this.box = h("div", {
-      class: `sx-lane sx-${name}-text`,
+      class: `sx-lane is-${name}`,
       tabindex: 0,
       role: "region",
-      "aria-label": `Text of ${name} decoding`,
+      "aria-label": "Text",
       dir: "auto",
     });
   }
@@ -134,14 +125,12 @@ class Lane {
 
   /**
    * @param {Trace} trace
-   * @param {number[]} ids
-   * @param {EmittedToken[] | null} origins
+   * @param {Lane} lane
    */
-  grow(trace, ids, origins) {
+  grow(trace, { tokens }) {
     const atEnd = this.box.scrollHeight - this.box.scrollTop - this.box.clientHeight < 30;
-    for (let i = this.elements.length; i < ids.length; i += 1) {
-      const look = origins ? `d${Math.min(origins[i].depth, DEEPEST_LOOK)}` : "";
-      this.elements.push(this.#element(trace, ids[i], look));
+    for (const { id, depth } of tokens.slice(this.elements.length)) {
+      this.elements.push(this.#element(trace, id, `d${Math.min(depth, DEEPEST_LOOK)}`));
     }
     if (atEnd) this.box.scrollTop = this.box.scrollHeight;
   }
@@ -217,10 +206,10 @@ class Lane {
 
 /**
  * @param {Explorer} app
- * @param {Lane} medusa
- * @param {Lane} plain
+ * @param {LaneText} ours
+ * @param {LaneText} theirs
  */
-function mark(app, medusa, plain) {
+function mark(app, ours, theirs) {
   const { trace, state } = app;
   if (state.step === null) return;
   const end = trace.tokensBy[state.step];
@@ -228,77 +217,68 @@ function mark(app, medusa, plain) {
   const moment = app.moment;
   // Until a step is committed, its root is all that is known of it.
   const known = state.stage < LAST_STAGE ? begin + 1 : end;
-  medusa.mark([begin, known], moment === null && known === end ? Infinity : known);
-  const theirs = moment === null ? Infinity : trace.plainAt(moment);
-  plain.mark([0, 0], theirs);
+  ours.mark([begin, known], moment === null && known === end ? Infinity : known);
+  const written = moment === null ? Infinity : (trace.rival?.tokensAt(moment) ?? 0);
+  theirs.mark([0, 0], written);
   if (moment === null) return;
   app.store.afterwards(() => {
-    medusa.reveal(end - 1);
-    plain.reveal(theirs - 1);
+    ours.reveal(end - 1);
+    theirs.reveal(written - 1);
   });
 }
 
 /**
  * The tokens of the accepted path that lie on the line of the node in focus.
  * @param {Explorer} app
- * @param {Lane} medusa
+ * @param {LaneText} ours
  */
-function light(app, medusa) {
-  if (!app.view || app.state.hover === null) return medusa.lit.set([]);
+function light(app, ours) {
+  if (!app.view || app.state.hover === null) return ours.lit.set([]);
   const { step, index } = app.view;
   const begin = app.trace.tokensBy[index] - step.emitted.length;
   const line = new Set(app.focusLine);
-  return medusa.lit.set(
-    step.accepted.flatMap((row, depth) => (line.has(row) && medusa.elements[begin + depth]) || []),
+  return ours.lit.set(
+    step.accepted.flatMap((row, depth) => (line.has(row) && ours.elements[begin + depth]) || []),
   );
 }
 
 /**
- * @param {Trace} trace
+ * @param {Lane} lane
  * @param {number} at
  */
-function origin(trace, at) {
-  const { step, depth } = trace.tokens[at];
-  const record = trace.steps[step];
+function origin(lane, at) {
+  const { step, depth } = lane.tokens[at];
+  const record = lane.steps[step];
   const prob = probability(record.base_probs[record.accepted[depth]] ?? 1);
   const how = depth === 0 ? "root" : `accepted at depth ${depth}`;
   return `step ${step + 1}, ${how}, probability ${prob}`;
 }
 
 /**
- * @param {Explorer} app
- * @param {Lane} medusa
- * @param {Lane} plain
+ * @param {Trace} trace
+ * @param {LaneText} ours
+ * @param {LaneText} theirs
  */
-function heads(app, medusa, plain) {
-  const { trace } = app;
+function heads(trace, ours, theirs) {
   const figures = raceFigures(trace);
   const lacking = trace.header?.settings.method === "plain" ? " (no heads are loaded)" : "";
-  const perStep = figures.perStep === null ? "" : `${ratio(figures.perStep)} tokens per step`;
-  head(medusa.head, nameOf(trace) + lacking, figures.medusa, perStep, trace.tokens.length);
-  head(
-    plain.head,
-    "Plain",
-    figures.plain,
-    trace.plain.length ? "1 token per step" : "",
-    trace.plain.length,
-  );
+  fillHead(ours.head, nameOf(trace) + lacking, trace, figures.lane);
+  if (trace.rival) fillHead(theirs.head, nameOf(trace.rival), trace.rival, figures.rival);
+  else replace(theirs.head);
 }
 
 /**
  * @param {HTMLElement} element
  * @param {string} name
- * @param {number | null} perSecond
- * @param {string} extra
- * @param {number} tokens
+ * @param {Lane} lane
+ * @param {{ perSecond: number | null, perStep: number | null }} figures
  */
-function head(element, name, perSecond, extra, tokens) {
-  const speed = h("span", {}, h("b", {}, rate(perSecond)), " tokens/s");
+function fillHead(element, name, lane, { perSecond, perStep }) {
   replace(
     element,
     h("h2", {}, name),
-    speed,
-    h("span", {}, extra),
-    h("span", {}, tokens ? plural(tokens, "token") : ""),
+    h("span", {}, h("b", {}, rate(perSecond)), " tokens/s"),
+    h("span", {}, perStep === null ? "" : `${ratio(perStep)} tokens per step`),
+    h("span", {}, lane.tokens.length ? plural(lane.tokens.length, "token") : ""),
   );
 }

@@ -26,6 +26,7 @@ import { take } from "./wire.js";
 
 /**
  * @import { AttentionQuestion } from "../../types/records.js"
+ * @import { Upgrade } from "./open.js"
  * @import { AttentionAnswer, Example, Message, RecordedExample, WireEvent } from "../../types/page.js"
  */
 
@@ -38,6 +39,7 @@ const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
  *   number `first` on, where some got lost on the way
  * @property {(question: AttentionQuestion) => Promise<AttentionAnswer>} [attention] weights that
  *   the trace does not carry
+ * @property {Upgrade} [upgrade] a file (base64) of an earlier format as a record of this one
  */
 
 export class Explorer {
@@ -63,6 +65,7 @@ export class Explorer {
    */
   constructor(element, options = {}) {
     this.missed = options.missed ?? null;
+    this.upgrade = options.upgrade ?? null;
     this.playback = new Playback(this);
     this.attention = new Attention(this, options.attention ?? null);
     this.element = h("div", { class: "sx" });
@@ -206,7 +209,8 @@ export class Explorer {
    * @param {File} file
    */
   async openFile(file) {
-    await this.attempt(openTrace(file).then((trace) => this.open(trace, file.name)));
+    const opened = openTrace(file, file.name, this.upgrade);
+    await this.attempt(opened.then((trace) => this.open(trace, file.name)));
   }
 
   /**

@@ -1,5 +1,6 @@
 // Opens a `.json.gz` trace inside the browser. Whatever is wrong with it becomes one sentence.
 
+import { base64 } from "./dom.js";
 import { FORMAT_VERSION, Trace } from "./trace.js";
 import { firstFault } from "./validate.js";
 
@@ -9,14 +10,21 @@ export const MAX_BYTES = 64 * 2 ** 20; // of JSON, after decompression
 /** Its message is for the reader. */
 export class OpenError extends Error {}
 
+/** @typedef {(file: string) => Promise<any>} Upgrade */
+
 /**
  * The trace in a file (a File or Blob). Throws OpenError for anything but a valid trace.
  * @param {Blob & { name?: string }} file
  * @param {string} name
+ * @param {Upgrade | null} upgrade
  */
-export async function openTrace(file, name = file.name ?? "The trace") {
+export async function openTrace(file, name = file.name ?? "The trace", upgrade = null) {
   if (file.size > MAX_BYTES) throw tooLarge(name);
-  return traceOf(parsed(await inflated(file, name), name), name);
+  const record = parsed(await inflated(file, name), name);
+  if (upgrade === null || !(record?.format_version < FORMAT_VERSION)) return traceOf(record, name);
+  const today = await upgrade(base64(new Uint8Array(await file.arrayBuffer())));
+  if (today.problem) throw new OpenError(today.problem);
+  return traceOf(today, name);
 }
 
 /**
@@ -29,6 +37,11 @@ export function traceOf(record, name) {
   if (!Number.isInteger(version)) {
     throw new OpenError(
       `${name} is not a trace (it has no format_version): choose a ${SUFFIX} file that Medusa Explorer saved.`,
+    );
+  }
+  if (version < FORMAT_VERSION) {
+    throw new OpenError(
+      `${name} was saved by an earlier Medusa Explorer (format ${version}): open it in the app, which upgrades it.`,
     );
   }
   if (version !== FORMAT_VERSION) {

@@ -8,18 +8,19 @@ import { nameOf } from "./trace.js";
 
 /**
  * @import { Explorer } from "./main.js"
- * @import { Trace } from "./trace.js"
+ * @import { Lane, Trace } from "./trace.js"
  */
 
+const LANES = ["own", "rival"]; // the run itself, and the other lane of the race
 const [SLOWER, FASTER] = [0.995, 1.005]; // between them, two digits would show 1.00
 /**
  * @typedef {ReturnType<typeof scaleOf>} Scale
  *
  * @typedef {object} Parts of the picture on view
  * @property {Scale} scale
- * @property {{ plain: SVGElement, medusa: SVGElement }} lanes
+ * @property {SVGElement[]} lines of the lane and of its rival
  * @property {SVGElement} cursor
- * @property {{ plain: SVGElement, medusa: SVGElement }} names
+ * @property {SVGElement[]} names
  */
 
 const MARGIN = { left: 30, right: 8, top: 6, bottom: 16 };
@@ -47,41 +48,27 @@ export function raceView(app) {
       role: "img",
       "aria-label": "Tokens of both lanes against time",
     });
-    const lanes = {
-      plain: s("path", { class: "sx-race-plain" }),
-      medusa: s("path", { class: "sx-race-medusa" }),
-    };
+    const lines = LANES.map((lane) => s("path", { class: `sx-race-line is-${lane}` }));
     const cursor = s("path", { class: "sx-race-cursor" });
-    const names = {
-      medusa: s("text", { class: "sx-race-name is-medusa" }),
-      plain: s("text", { class: "sx-race-name" }, "plain"),
-    };
-    svg.append(...axes(scale), lanes.plain, lanes.medusa, cursor, names.medusa, names.plain);
-    parts = { scale, lanes, cursor, names };
+    const names = LANES.map((lane) => s("text", { class: `sx-race-name is-${lane}` }));
+    svg.append(...axes(scale), ...lines.toReversed(), cursor, ...names);
+    parts = { scale, lines, cursor, names };
     fill();
     return svg;
   }
 
   function fill() {
     if (!parts) return;
-    const { scale, lanes, names } = parts;
+    const { scale, lines, names } = parts;
     const now = scaleOf(app, picture.size);
     if (now.seconds !== scale.seconds || now.tokens !== scale.tokens) {
       picture.redraw();
       return;
     }
-    const { clock, tokensBy, plainClock } = app.trace;
-    names.medusa.textContent = nameOf(app.trace);
-    lanes.medusa.setAttribute(
-      "d",
-      stepped(scale, clock, (i) => tokensBy[i]),
-    );
-    lanes.plain.setAttribute(
-      "d",
-      stepped(scale, plainClock, (i) => i + 1),
-    );
-    nameAt(names.medusa, scale, clock.at(-1), tokensBy.at(-1) ?? 0, -4);
-    nameAt(names.plain, scale, plainClock.at(-1), plainClock.length, 11);
+    [app.trace, app.trace.rival].forEach((lane, i) => {
+      lines[i].setAttribute("d", lane ? stepped(scale, lane) : "");
+      nameAt(names[i], scale, lane, i === 0 ? -4 : 11);
+    });
     place();
     speedup(figure, app.trace);
   }
@@ -113,7 +100,7 @@ export function raceView(app) {
 function scaleOf(app, { width, height }) {
   const { trace } = app;
   const seconds = roundUp(Math.max(0.5, trace.seconds));
-  const tokens = roundUp(Math.max(16, trace.tokens.length, trace.plain.length));
+  const tokens = roundUp(Math.max(16, trace.tokens.length, trace.rival?.tokens.length ?? 0));
   const [wide, tall] = [width - MARGIN.left - MARGIN.right, height - MARGIN.top - MARGIN.bottom];
   return {
     width,
@@ -164,13 +151,12 @@ function axes(scale) {
 
 /**
  * @param {Scale} scale
- * @param {number[]} times
- * @param {(i: number) => number} tokens
+ * @param {Lane} lane
  */
-function stepped(scale, times, tokens) {
+function stepped(scale, { clock, tokensBy }) {
   let path = `M${scale.x(0)} ${scale.y(0)}`;
-  times.forEach((time, i) => {
-    path += `H${scale.x(time).toFixed(1)}V${scale.y(tokens(i)).toFixed(1)}`;
+  clock.forEach((time, i) => {
+    path += `H${scale.x(time).toFixed(1)}V${scale.y(tokensBy[i]).toFixed(1)}`;
   });
   return path;
 }
@@ -178,15 +164,16 @@ function stepped(scale, times, tokens) {
 /**
  * @param {SVGElement} text
  * @param {Scale} scale
- * @param {number | undefined} time
- * @param {number} tokens
+ * @param {Lane | null} lane
  * @param {number} shift
  */
-function nameAt(text, scale, time, tokens, shift) {
+function nameAt(text, scale, lane, shift) {
+  const time = lane?.clock.at(-1);
   text.setAttribute("visibility", time === undefined ? "hidden" : "visible");
-  if (time === undefined) return;
+  if (!lane || time === undefined) return;
+  text.textContent = nameOf(lane);
   text.setAttribute("x", String(Math.max(scale.x(time) - 4, MARGIN.left + 46)));
-  text.setAttribute("y", String(Math.max(10, scale.y(tokens) + shift)));
+  text.setAttribute("y", String(Math.max(10, scale.y(lane.tokens.length) + shift)));
 }
 
 /**
@@ -206,13 +193,14 @@ function speedup(element, trace) {
     );
   }
   const { speedup: value, spread, estimate } = figures;
-  const [kind, words] = judged(value, estimate ? null : spread);
+  const rival = trace.rival ? nameOf(trace.rival).toLowerCase() : "";
+  const [kind, words] = judged(value, estimate ? null : spread, rival);
   const [tokens, steps] = [
     plural(trace.tokens.length, "token"),
     plural(trace.steps.length, "step"),
   ];
   const how = estimate
-    ? `estimate: only ${plural(trace.plain.length, "plain token")} so far`
+    ? `estimate: only ${plural(trace.rival?.tokens.length ?? 0, "token")} of ${rival} so far`
     : `measured, ${tokens}, ${steps}`;
   element.className = `sx-speedup is-${kind}`;
   const sure = spread === null || estimate ? "" : ` ± ${ratio(spread)}`;
@@ -227,11 +215,12 @@ function speedup(element, trace) {
 /**
  * @param {number} value
  * @param {number | null} spread
+ * @param {string} rival
  */
-function judged(value, spread) {
-  if (value >= SLOWER && value <= FASTER) return ["even", "as fast as plain decoding"];
+function judged(value, spread, rival) {
+  if (value >= SLOWER && value <= FASTER) return ["even", `as fast as ${rival}`];
   const unsure = spread !== null && Math.abs(value - 1) < spread;
   const doubt = unsure ? ", but within the spread" : "";
-  if (value < SLOWER) return ["slow", `slower than plain decoding${doubt}`];
-  return [unsure ? "even" : "fast", `faster than plain decoding${doubt}`];
+  if (value < SLOWER) return ["slow", `slower than ${rival}${doubt}`];
+  return [unsure ? "even" : "fast", `faster than ${rival}${doubt}`];
 }

@@ -1,6 +1,6 @@
 // Saves a run: as a trace, or as one HTML file that holds the explorer itself and opens offline.
 
-import { download } from "./dom.js";
+import { base64, download } from "./dom.js";
 import { SUFFIX } from "./open.js";
 import { STYLES } from "./styles.js";
 
@@ -34,7 +34,8 @@ export async function standalone(trace) {
   const imports = {};
   for (const [name, source] of modules) {
     const renamed = source.replace(IMPORT, (_, other) => `from "sx/${other}"`);
-    imports[`sx/${name}`] = `data:text/javascript;base64,${base64(renamed)}`;
+    imports[`sx/${name}`] =
+      `data:text/javascript;base64,${base64(new TextEncoder().encode(renamed))}`;
   }
   // "<" never appears in the JSON, so no text in it can end the script element.
   const json = (/** @type {unknown} */ value) => JSON.stringify(value).replaceAll("<", "\\u003c");
@@ -73,13 +74,6 @@ async function fetched(name) {
   const answer = await fetch(new URL(name, import.meta.url));
   if (!answer.ok) throw new Error(`${name} could not be read`);
   return answer.text();
-}
-
-/** @param {string} text */
-function base64(text) {
-  let binary = "";
-  for (const byte of new TextEncoder().encode(text)) binary += String.fromCharCode(byte);
-  return btoa(binary);
 }
 
 const stamp = () => new Date().toISOString().slice(0, 19).replace(/[-:]/g, "").replace("T", "-");

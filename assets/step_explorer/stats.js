@@ -3,11 +3,11 @@
 
 import { median, stepMs } from "./trace.js";
 
-/** @import { Trace } from "./trace.js" */
+/** @import { Lane, Trace } from "./trace.js" */
 
 /** @typedef {{ tokens: number[], times: number[] }} Samples */
 
-const MIN_PLAIN_TOKENS = 16; // fewer are too few for a measured figure
+const MIN_RIVAL_TOKENS = 16; // fewer are too few for a measured figure
 const MAX_BLOCKS = 16;
 
 /**
@@ -15,24 +15,32 @@ const MAX_BLOCKS = 16;
  * @param {Trace} trace
  */
 export function raceFigures(trace) {
-  const fast = {
-    tokens: trace.steps.map((step) => step.emitted.length),
-    times: trace.steps.map(stepMs),
-  };
-  const plain = {
-    tokens: trace.plain.map(() => 1),
-    times: trace.plain.map((token) => token.milliseconds),
-  };
-  const [medusa, theirs] = [perSecond(fast), perSecond(plain)];
-  const speedup = medusa !== null && theirs ? medusa / theirs : null;
-  const relative = relativeHalfWidth(fast, plain);
+  const [lane, rival] = [samplesOf(trace), samplesOf(trace.rival)];
+  const [ours, theirs] = [laneFigures(lane), laneFigures(rival)];
+  const speedup =
+    ours.perSecond !== null && theirs.perSecond ? ours.perSecond / theirs.perSecond : null;
+  const relative = relativeHalfWidth(lane, rival);
   return {
-    medusa,
-    plain: theirs,
-    perStep: fast.tokens.length ? sum(fast.tokens) / fast.tokens.length : null,
+    lane: ours,
+    rival: theirs,
     speedup,
     spread: speedup === null || relative === null ? null : speedup * relative,
-    estimate: plain.tokens.length < MIN_PLAIN_TOKENS,
+    estimate: sum(rival.tokens) < MIN_RIVAL_TOKENS,
+  };
+}
+
+/** @param {Lane | null} lane */
+function samplesOf(lane) {
+  const steps = lane?.steps ?? [];
+  return { tokens: steps.map((step) => step.emitted.length), times: steps.map(stepMs) };
+}
+
+/** @param {Samples} samples */
+function laneFigures(samples) {
+  const { tokens } = samples;
+  return {
+    perSecond: perSecond(samples),
+    perStep: tokens.length ? sum(tokens) / tokens.length : null,
   };
 }
 
@@ -115,7 +123,7 @@ export function vainRows(trace) {
 export function breakEven(trace, tree) {
   const times = trace.steps.filter((step) => step.tree === tree).map(stepMs);
   const usual = median(times);
-  return trace.plainMs && usual !== null ? usual / trace.plainMs : null;
+  return trace.rival?.usualMs && usual !== null ? usual / trace.rival.usualMs : null;
 }
 
 /** @param {number[]} values */
@@ -134,11 +142,11 @@ function perSecond({ tokens, times }) {
 
 /**
  * Delta method on blocks of neighbouring steps, Student's t with Welch–Satterthwaite freedom.
- * @param {Samples} fast
- * @param {Samples} plain
+ * @param {Samples} lane
+ * @param {Samples} rival
  */
-function relativeHalfWidth(fast, plain) {
-  const parts = [fast, plain].map(logRateVariance).filter((part) => part !== null);
+function relativeHalfWidth(lane, rival) {
+  const parts = [lane, rival].map(logRateVariance).filter((part) => part !== null);
   if (parts.length < 2) return null;
   const total = sum(parts.map((part) => part.variance));
   if (total === 0) return 0;

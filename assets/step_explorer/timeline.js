@@ -4,6 +4,7 @@ import { replace, s } from "./dom.js";
 import { count, plural } from "./numbers.js";
 import { Picture } from "./picture.js";
 import { LAST_STAGE } from "./store.js";
+import { nameOf } from "./trace.js";
 import { stepSentence } from "./verdicts.js";
 
 /**
@@ -21,8 +22,8 @@ const [ABOVE, BOTTOM, LEFT] = [13, 2, 6];
  * @property {Scale} scale
  * @property {SVGElement[]} bars
  * @property {SVGElement} cursor
- * @property {SVGElement} plain
- * @property {SVGElement} plainText
+ * @property {SVGElement} rival
+ * @property {SVGElement} rivalText
  */
 
 const WIDEST = 16;
@@ -59,17 +60,17 @@ export function timelineView(app, tools) {
       y: scale.top - 4,
       height: scale.height - scale.top + 3,
     });
-    const plain = s("path", { class: "sx-plain-mark" });
-    const plainText = s("text", { class: "sx-quiet", y: scale.top - 4 });
+    const rival = s("path", { class: "sx-rival-mark" });
+    const rivalText = s("text", { class: "sx-quiet", y: scale.top - 4 });
     svg.append(
       s("path", { class: "sx-axis", d: `M0 ${scale.height - BOTTOM}H${scale.width}` }),
       cursor,
       ...bars,
-      plain,
-      plainText,
+      rival,
+      rivalText,
     );
     listen(svg);
-    parts = { svg, scale, bars, cursor, plain, plainText };
+    parts = { svg, scale, bars, cursor, rival, rivalText };
     fill();
     return svg;
   }
@@ -90,7 +91,7 @@ export function timelineView(app, tools) {
     const { view } = app;
     if (!parts || !view) return;
     const step = view.index;
-    const { svg, scale, cursor, plain, plainText } = parts;
+    const { svg, scale, cursor, rival, rivalText } = parts;
     cursor.setAttribute("x", String(LEFT + step * scale.slot - 1));
     cursor.setAttribute("width", String(Math.max(3, scale.slot + 1)));
     svg.setAttribute("aria-valuemax", String(app.trace.steps.length));
@@ -100,8 +101,8 @@ export function timelineView(app, tools) {
       "aria-valuetext",
       `Step ${step + 1} of ${app.trace.steps.length}. ${sentence}`,
     );
-    const written = app.trace.plainAt(app.trace.clock[step]);
-    placePlain(app.trace, scale, written, plain, plainText);
+    const written = app.trace.rival?.tokensAt(app.trace.clock[step]) ?? 0;
+    placeRival(app.trace, scale, written, rival, rivalText);
     replace(title, `Step ${count(step + 1)} of ${count(app.trace.steps.length)}`);
     const done = app.state.stage === LAST_STAGE ? `${sentence} ` : "";
     picture.note.textContent = done + abreast(app.trace, step, written);
@@ -170,22 +171,23 @@ function barPaths(trace, { slot, most, top, height }) {
 }
 
 /**
- * Where plain decoding was at this moment: at the step that wrote the same token here.
+ * Where the other lane was at this moment: at the step that wrote the same token here.
  * @param {Trace} trace
  * @param {Scale} scale
  * @param {number} written
- * @param {SVGElement} plain
- * @param {SVGElement} plainText
+ * @param {SVGElement} rival
+ * @param {SVGElement} rivalText
  */
-function placePlain(trace, scale, written, plain, plainText) {
-  const there = written > 0 && trace.plain.length > 0;
+function placeRival(trace, scale, written, rival, rivalText) {
+  const there = written > 0 && trace.rival !== null;
   const at = there ? (trace.tokens[Math.min(written, trace.tokens.length) - 1]?.step ?? 0) : 0;
   const x = LEFT + (at + 0.5) * scale.slot;
-  plain.setAttribute("d", there ? `M${x} ${scale.top - 2}V${scale.height}` : "");
-  plainText.textContent = there ? "plain is here" : "";
+  rival.setAttribute("d", there ? `M${x} ${scale.top - 2}V${scale.height}` : "");
+  rivalText.textContent =
+    there && trace.rival ? `${nameOf(trace.rival).toLowerCase()} is here` : "";
   const right = x > scale.width - 80;
-  plainText.setAttribute("x", String(right ? x - 3 : x + 3));
-  plainText.setAttribute("text-anchor", right ? "end" : "start");
+  rivalText.setAttribute("x", String(right ? x - 3 : x + 3));
+  rivalText.setAttribute("text-anchor", right ? "end" : "start");
 }
 
 /**
@@ -194,11 +196,11 @@ function placePlain(trace, scale, written, plain, plainText) {
  * @param {number} written
  */
 function abreast(trace, step, written) {
-  if (trace.plain.length === 0) return "";
+  if (!trace.rival) return "";
   const lead = trace.tokensBy[step] - written;
   const words =
     lead === 0
       ? "as far as here"
       : `${plural(Math.abs(lead), "token")} ${lead > 0 ? "behind" : "ahead"}`;
-  return `At this moment (${trace.clock[step].toFixed(2)} s) plain decoding was ${words}.`;
+  return `At this moment (${trace.clock[step].toFixed(2)} s) ${nameOf(trace.rival).toLowerCase()} was ${words}.`;
 }

@@ -1,39 +1,30 @@
 // A run as it grows, and what follows from its records: parents, clocks, origins of tokens.
 
 /**
- * @import { AttentionHead, Header, Piece, PlainToken, Position } from "../../types/records.js"
+ * @import { AttentionHead, Header, Lane as LaneRecord, Piece, Position } from "../../types/records.js"
  * @import { Step, Timings, TopTokens, Trace as TraceRecord, TreeShape } from "../../types/records.js"
  * @import { EmittedToken, Shape } from "../../types/page.js"
  */
 
-export const FORMAT_VERSION = 1;
+export const FORMAT_VERSION = 2;
 export const MAX_ATTENTION = 4096; // heads that a file may carry
 /** @type {TopTokens[]} */
 const NO_HEADS = [];
 
-export class Trace {
+/** One method's run over a prompt, alone or beside another in a race. */
+export class Lane {
   /** @type {Header | null} */
   header = null;
-  /** @type {Map<number, Piece>} */
-  pieces = new Map();
   /** @type {TreeShape[]} */
   trees = [];
   /** @type {Step[]} */
   steps = [];
-  /** @type {PlainToken[]} */
-  plain = [];
-  /** @type {number | null} */
-  plainPrefill = null;
-  /** @type {number[]} Seconds of the speculative lane's own work after each step … */
+  /** @type {number[]} Seconds of the lane's own work after each step … */
   clock = [];
   /** @type {number[]} … and tokens by then. */
   tokensBy = [];
-  /** @type {number[]} Seconds of the plain lane's own work after each token. */
-  plainClock = [];
   /** @type {EmittedToken[]} */
   tokens = [];
-  /** @type {AttentionHead[]} At hand: those of the file, and those that were looked at since. */
-  attention = [];
   /** @type {Shape[]} */
   #shapes = [];
   /** @type {Map<number, Position>} */
@@ -41,20 +32,12 @@ export class Trace {
   /** @type {{ count: number, value: number | null }} */
   #median = { count: -1, value: null };
 
-  /**
-   * A whole trace as it lies in a file.
-   * @param {TraceRecord} record
-   */
-  static of(record) {
-    const trace = new Trace();
-    trace.start(record.header);
-    for (const [id, piece] of Object.entries(record.pieces)) trace.addPiece(Number(id), piece);
-    record.trees.forEach((tree) => trace.addTree(tree));
-    record.steps.forEach((step) => trace.addStep(step));
-    trace.plainPrefill = record.plain_prefill_ms ?? null;
-    (record.plain ?? []).forEach((token) => trace.addPlain(token));
-    (record.attention ?? []).forEach((head) => trace.addAttention(head));
-    return trace;
+  /** @param {LaneRecord} record */
+  fill(record) {
+    this.start(record.header);
+    record.trees.forEach((tree) => this.addTree(tree));
+    record.steps.forEach((step) => this.addStep(step));
+    return this;
   }
 
   /** The index of the newest step; null before the first. */
@@ -66,14 +49,6 @@ export class Trace {
   start(header) {
     this.header = header;
     if (header.prompt_position) this.#remember([header.prompt_position]);
-  }
-
-  /**
-   * @param {number} id
-   * @param {Piece} piece
-   */
-  addPiece(id, piece) {
-    this.pieces.set(id, { text: piece.text ?? null, bytes: piece.bytes ?? null });
   }
 
   /** @param {TreeShape} tree */
@@ -103,43 +78,9 @@ export class Trace {
     if (last) last.positions = [...last.positions, ...positions];
   }
 
-  /** @param {PlainToken} token */
-  addPlain(token) {
-    this.plain.push(token);
-    this.plainClock.push((this.plainClock.at(-1) ?? 0) + token.milliseconds / 1000);
-  }
-
-  /** @param {AttentionHead} head */
-  addAttention(head) {
-    const same = (/** @type {AttentionHead} */ one) =>
-      one.step === head.step && one.layer === head.layer && one.head === head.head;
-    if (this.attention.length < MAX_ATTENTION && !this.attention.some(same))
-      this.attention.push(head);
-  }
-
-  /** The record that a file holds, key for key as explorer.records writes it. */
-  record() {
-    /** @type {Record<string, Piece>} */
-    const pieces = {};
-    for (const [id, piece] of [...this.pieces].sort((a, b) => a[0] - b[0])) pieces[id] = piece;
-    return {
-      format_version: FORMAT_VERSION,
-      header: this.header,
-      pieces,
-      trees: this.trees,
-      steps: this.steps,
-      plain: this.plain,
-      plain_prefill_ms: this.plainPrefill,
-      attention: this.attention,
-    };
-  }
-
-  /**
-   * @param {number} id
-   * @returns {Piece}
-   */
-  piece(id) {
-    return this.pieces.get(id) ?? { text: `⟨token ${id}⟩`, bytes: null };
+  /** What a file holds of the lane. */
+  laneRecord() {
+    return { header: this.header, trees: this.trees, steps: this.steps };
   }
 
   /**
@@ -176,11 +117,10 @@ export class Trace {
     return temperature === 0 ? "greedy" : "sample";
   }
 
-  /** The median time of a plain step so far, in milliseconds; null without one. */
-  get plainMs() {
-    if (this.#median.count !== this.plain.length) {
-      const value = median(this.plain.map((token) => token.milliseconds));
-      this.#median = { count: this.plain.length, value };
+  /** The median time of a step so far, in milliseconds; null without one. */
+  get usualMs() {
+    if (this.#median.count !== this.steps.length) {
+      this.#median = { count: this.steps.length, value: median(this.steps.map(stepMs)) };
     }
     return this.#median.value;
   }
@@ -204,20 +144,92 @@ export class Trace {
   }
 
   /**
-   * How many tokens plain decoding had written by a time in seconds.
+   * How many tokens were written by a time in seconds.
    * @param {number} seconds
    */
-  plainAt(seconds) {
-    return finishedBy(this.plainClock, seconds);
-  }
-
-  get seconds() {
-    return Math.max(this.clock.at(-1) ?? 0, this.plainClock.at(-1) ?? 0);
+  tokensAt(seconds) {
+    return this.tokensBy[finishedBy(this.clock, seconds) - 1] ?? 0;
   }
 
   /** @param {Position[]} positions */
   #remember(positions) {
     for (const position of positions) this.#positions.set(position.index, position);
+  }
+}
+
+/** A run, and its rival where it was a race. */
+export class Trace extends Lane {
+  /** @type {Map<number, Piece>} */
+  pieces = new Map();
+  /** @type {Lane | null} */
+  rival = null;
+  /** @type {AttentionHead[]} At hand: those of the file, and those that were looked at since. */
+  attention = [];
+
+  /**
+   * A whole trace as it lies in a file.
+   * @param {TraceRecord} record
+   */
+  static of(record) {
+    const trace = new Trace();
+    for (const [id, piece] of Object.entries(record.pieces)) trace.addPiece(Number(id), piece);
+    trace.fill(record);
+    if (record.rival) trace.rival = new Lane().fill(record.rival);
+    (record.attention ?? []).forEach((head) => trace.addAttention(head));
+    return trace;
+  }
+
+  /**
+   * The lane of an event: 0 is the run itself, 1 its rival.
+   * @param {number} number
+   */
+  lane(number) {
+    if (number === 0) return this;
+    this.rival ??= new Lane();
+    return this.rival;
+  }
+
+  /** Seconds that the longer lane took. */
+  get seconds() {
+    return Math.max(this.clock.at(-1) ?? 0, this.rival?.clock.at(-1) ?? 0);
+  }
+
+  /**
+   * @param {number} id
+   * @param {Piece} piece
+   */
+  addPiece(id, piece) {
+    this.pieces.set(id, { text: piece.text ?? null, bytes: piece.bytes ?? null });
+  }
+
+  /** @param {AttentionHead} head */
+  addAttention(head) {
+    const same = (/** @type {AttentionHead} */ one) =>
+      one.step === head.step && one.layer === head.layer && one.head === head.head;
+    if (this.attention.length < MAX_ATTENTION && !this.attention.some(same))
+      this.attention.push(head);
+  }
+
+  /** The record that a file holds, key for key as explorer.records writes it. */
+  record() {
+    /** @type {Record<string, Piece>} */
+    const pieces = {};
+    for (const [id, piece] of [...this.pieces].sort((a, b) => a[0] - b[0])) pieces[id] = piece;
+    return {
+      ...this.laneRecord(),
+      format_version: FORMAT_VERSION,
+      pieces,
+      rival: this.rival?.laneRecord() ?? null,
+      attention: this.attention,
+    };
+  }
+
+  /**
+   * @param {number} id
+   * @returns {Piece}
+   */
+  piece(id) {
+    return this.pieces.get(id) ?? { text: `⟨token ${id}⟩`, bytes: null };
   }
 }
 
@@ -274,13 +286,11 @@ function shapeOf(paths) {
 }
 
 /**
- * What the lane that races plain decoding is called.
- * @param {{ header: Header | null }} trace
+ * What a lane is called.
+ * @param {{ header: Header | null }} lane
  */
 export function nameOf({ header }) {
-  const method = header?.settings.method ?? "medusa";
-  if (method === "plain") return "Plain again";
+  const words = (header?.settings.method ?? "").replaceAll("-", " ");
   // Traces from before they said it: "draft-model" is "Draft model".
-  const words = method.replaceAll("-", " ");
   return header?.shown?.title ?? words.slice(0, 1).toUpperCase() + words.slice(1);
 }

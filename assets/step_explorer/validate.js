@@ -33,13 +33,22 @@ const listOf = (value, check, most = Infinity) =>
  */
 export function firstFault(record) {
   return (
-    headerFault(record.header) ??
-    piecesFault(record.pieces) ??
-    treesFault(record.trees) ??
-    stepsFault(record.steps, record.trees) ??
-    plainFault(record) ??
-    attentionFault(record)
+    piecesFault(record.pieces) ?? laneFault(record) ?? rivalFault(record) ?? attentionFault(record)
   );
+}
+
+/** @param {Unknown} lane */
+const laneFault = (lane) =>
+  headerFault(lane.header) ?? treesFault(lane.trees) ?? stepsFault(lane.steps, lane.trees);
+
+/** @param {Unknown} record */
+function rivalFault({ header, rival = null }) {
+  if (rival === null) return null;
+  if (!isObject(rival)) return "rival";
+  const fault = laneFault(rival);
+  if (fault) return `rival.${fault}`;
+  const same = rival.header.prompt_ids.join() === header.prompt_ids.join();
+  return same ? null : "rival.header.prompt_ids";
 }
 
 /** @param {Unknown} header */
@@ -157,14 +166,6 @@ function stepFault(step, trees) {
   return isObject(step.timings) && times.every((name) => isTime(step.timings[name]))
     ? null
     : "timings";
-}
-
-/** @param {Unknown} record */
-function plainFault({ plain = [] }) {
-  /** @type {Check} */
-  const fits = (token) =>
-    isObject(token) && isCount(token.token_id) && isShare(token.prob) && isTime(token.milliseconds);
-  return listOf(plain, fits, MAX_STEPS) ? null : "plain";
 }
 
 /** @param {Unknown} record */

@@ -1,5 +1,5 @@
 // From the server's compact events to a trace: the counterpart of explorer/ui/wire.py.
-// Probabilities travel as millionths, a piece is told once, verdicts are letters.
+// Probabilities travel as millionths, a piece is sent once, verdicts are letters.
 
 /**
  * @import { Trace } from "./trace.js"
@@ -29,25 +29,18 @@ export function take(trace, [kind, ...rest]) {
 
 /** @satisfies {{ [K in WireEvent as K[0]]: (trace: Trace, ...rest: Rest<K>) => void }} */
 const KINDS = {
-  run(trace, header, pieces) {
+  run(trace, lane, header, pieces) {
     addPieces(trace, pieces);
-    trace.start(header);
+    trace.lane(lane).start(header);
   },
-  step(trace, packed, pieces, trees) {
+  step(trace, lane, packed, pieces, trees) {
     addPieces(trace, pieces);
-    trees.forEach((tree) => trace.addTree(tree));
-    trace.addStep(stepOf(packed));
+    trees.forEach((tree) => trace.lane(lane).addTree(tree));
+    trace.lane(lane).addStep(stepOf(packed));
   },
-  positions(trace, packed, pieces) {
+  positions(trace, lane, packed, pieces) {
     addPieces(trace, pieces);
-    trace.addPositions(packed.map(positionOf));
-  },
-  prefill(trace, milliseconds) {
-    trace.plainPrefill = milliseconds;
-  },
-  plain(trace, token_id, prob, milliseconds, pieces) {
-    addPieces(trace, pieces);
-    trace.addPlain({ token_id, prob: prob / MILLION, milliseconds });
+    trace.lane(lane).addPositions(packed.map(positionOf));
   },
 };
 

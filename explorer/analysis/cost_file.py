@@ -45,7 +45,7 @@ class CostFile(Schema):
     model: str = Field(max_length=300)
     backend: str = Field(max_length=40)
     device: str = Field(max_length=300)
-    measured_by: str = Field("", max_length=100)
+    measured_by: str = Field(default="", max_length=100)
     measured: str = Field(max_length=40, description="ISO 8601, UTC")
     heads_ms: float = Field(ge=0)
     rest_ms: float = Field(ge=0)

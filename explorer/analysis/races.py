@@ -122,10 +122,10 @@ class Race:
 
 
 def finished_race(record: Mapping[str, str], number: int, trace: Trace) -> Race:
-    """The figures of a race from its trace; `number` names a prompt that has no id."""
-    fast, plain = Samples.of_steps(trace.steps), Samples.of_plain(trace.plain)
+    """The figures of a race against plain; `number` names a prompt that has no id."""
+    fast, plain = Samples.of_lane(trace), Samples.of_lane(trace.rival)
     figures = compare(fast, plain)
-    expected, got = [token.token_id for token in trace.plain], trace.new_token_ids
+    expected, got = trace.rival.new_token_ids, trace.new_token_ids
     verified = [step for step in trace.steps if step.timings.verify > 0]
     summary = PromptFigures(
         number=number,
@@ -134,9 +134,9 @@ def finished_race(record: Mapping[str, str], number: int, trace: Trace) -> Race:
         method=trace.header.settings.method,
         tokens=len(got),
         identical=got == expected,
-        tokens_per_step=figures.tokens_per_step,
-        tokens_per_second=figures.medusa_tps,
-        plain_tokens_per_second=figures.plain_tps,
+        tokens_per_step=figures.lane.tokens_per_step,
+        tokens_per_second=figures.lane.tokens_per_second,
+        plain_tokens_per_second=figures.rival.tokens_per_second,
         speedup=figures.speedup,
         spread=figures.spread,
         difference=_difference(trace, expected, got),

@@ -13,7 +13,7 @@ from explorer.records.text import join_pieces
 def run_result(trace: Trace) -> dict[str, Any]:
     """The figures of a run. `seconds` is the lane's own clock, without prefill and recording."""
     header, token_ids = trace.header, trace.new_token_ids
-    figures = lane_figures(Samples.of_steps(trace.steps))
+    figures = lane_figures(Samples.of_lane(trace))
     shown = [token for token in token_ids if token not in header.eos_ids]
     return {
         "text": join_pieces(trace.pieces, shown),
@@ -40,8 +40,8 @@ def race_result(traces: dict[str, Trace]) -> dict[str, Any]:
 
     `identical` compares lanes with plain token for token.
     """
-    plain = Samples.of_steps(traces[PLAIN].steps)
-    figures = {name: compare(Samples.of_steps(t.steps), plain) for name, t in traces.items()}
+    plain = Samples.of_lane(traces[PLAIN])
+    figures = {name: compare(Samples.of_lane(t), plain) for name, t in traces.items()}
     main = list(traces)[1]
     header, tokens = traces[main].header, traces[main].new_token_ids
     lanes = {name: _lane(trace) for name, trace in traces.items()}
@@ -65,7 +65,7 @@ def race_result(traces: dict[str, Trace]) -> dict[str, Any]:
 
 
 def _lane(trace: Trace) -> dict[str, Any]:
-    lane = lane_figures(Samples.of_steps(trace.steps))
+    lane = lane_figures(Samples.of_lane(trace))
     return {
         "tokens_per_second": lane.tokens_per_second,
         "tokens_per_step": lane.tokens_per_step,

@@ -13,9 +13,9 @@ import numpy as np
 from scipy.stats import t as student_t
 
 from explorer.analysis.formulas import acceptance_rate
-from explorer.records.schema import PlainToken, Step, TreeShape
+from explorer.records.schema import Lane, Step, Trace, TreeShape
 
-MIN_PLAIN_TOKENS = 16  # fewer are too few for a measured figure
+MIN_RIVAL_TOKENS = 16  # fewer are too few for a measured figure
 MAX_BLOCKS = 16
 
 
@@ -28,7 +28,7 @@ class Samples:
 
     @classmethod
     def of_steps(cls, steps: Iterable[Step]) -> Samples:
-        """The samples of a lane of steps (Medusa or any other method)."""
+        """The samples of a lane of steps."""
         steps = list(steps)
         return cls(
             np.array([len(step.emitted) for step in steps], dtype=float),
@@ -36,10 +36,9 @@ class Samples:
         )
 
     @classmethod
-    def of_plain(cls, plain: Iterable[PlainToken]) -> Samples:
-        """The samples of a plain lane: one token a step."""
-        times = np.array([token.milliseconds for token in plain], dtype=float)
-        return cls(np.ones(len(times)), times)
+    def of_lane(cls, lane: Lane | None) -> Samples:
+        """The samples of a lane; none of a lane that did not run."""
+        return cls.of_steps(lane.steps if lane else ())
 
 
 @dataclass(frozen=True)
@@ -55,15 +54,15 @@ class LaneFigures:
 
 @dataclass(frozen=True)
 class RaceFigures:
-    """A method against plain, as measured so far. Figures without measurements are None.
+    """A lane against its rival, as measured so far. Figures without a measurement are None.
 
-    `spread` is the half-width of a 95 % interval around `speedup`. `estimate` is True while the
-    plain lane has too few tokens for the figures to be called measured.
+    `speedup` is the ratio of their tokens per second, `spread` the half-width of its 95 %
+    interval. `estimate` is True while the rival has too few tokens for figures to be called
+    measured.
     """
 
-    medusa_tps: float | None
-    plain_tps: float | None
-    tokens_per_step: float | None
+    lane: LaneFigures
+    rival: LaneFigures
     speedup: float | None
     spread: float | None
     estimate: bool
@@ -92,29 +91,28 @@ def lane_figures(samples: Samples) -> LaneFigures:
     )
 
 
-def race_figures(steps: Sequence[Step], plain: Sequence[PlainToken]) -> RaceFigures:
+def race_figures(trace: Trace) -> RaceFigures:
     """The figures of a race so far; both lanes may still be running, or empty."""
-    return compare(Samples.of_steps(steps), Samples.of_plain(plain))
+    return compare(Samples.of_lane(trace), Samples.of_lane(trace.rival))
 
 
-def compare(fast: Samples, plain: Samples) -> RaceFigures:
-    """`race_figures` from samples: `fast` is the speculative lane."""
-    ours, theirs = lane_figures(fast), lane_figures(plain)
+def compare(lane: Samples, rival: Samples) -> RaceFigures:
+    """`race_figures` from samples."""
+    ours, theirs = lane_figures(lane), lane_figures(rival)
     speedup = None
     if ours.tokens_per_second is not None and theirs.tokens_per_second:
         speedup = ours.tokens_per_second / theirs.tokens_per_second
-    relative = relative_half_width(fast, plain)
+    relative = relative_half_width(lane, rival)
     return RaceFigures(
-        medusa_tps=ours.tokens_per_second,
-        plain_tps=theirs.tokens_per_second,
-        tokens_per_step=ours.tokens_per_step,
+        lane=ours,
+        rival=theirs,
         speedup=speedup,
         spread=None if speedup is None or relative is None else speedup * relative,
-        estimate=len(plain.tokens) < MIN_PLAIN_TOKENS,
+        estimate=theirs.tokens < MIN_RIVAL_TOKENS,
     )
 
 
-def relative_half_width(fast: Samples, plain: Samples) -> float | None:
+def relative_half_width(lane: Samples, rival: Samples) -> float | None:
     """Half-width of the 95 % interval of the speedup, over the speedup; None below two steps.
 
     The logarithm of a ratio of sums is linear in its samples to first order (delta method); each
@@ -122,7 +120,7 @@ def relative_half_width(fast: Samples, plain: Samples) -> float | None:
     alike (the text, the machine's clock), and Student's t makes up for few blocks
     (Welch–Satterthwaite).
     """
-    parts = [part for part in map(_log_rate_variance, (fast, plain)) if part is not None]
+    parts = [part for part in map(_log_rate_variance, (lane, rival)) if part is not None]
     if len(parts) < 2:
         return None
     total = sum(variance for variance, _ in parts)

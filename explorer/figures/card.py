@@ -50,21 +50,21 @@ def _prompt(prompt: str) -> str:
 
 
 def _speed(trace: Trace) -> str:
-    lane = lane_figures(Samples.of_steps(trace.steps))
+    lane = lane_figures(Samples.of_lane(trace))
     done = f"{plural(lane.tokens, 'token')} in {plural(lane.steps, 'step')}"
     return f"{done}: {lane_words(lane)}"
 
 
 def _race(trace: Trace) -> str | None:
-    speedup = speedup_words(race_figures(trace.steps, trace.plain))
-    if speedup is None:
+    figures = race_figures(trace)
+    if trace.rival is None or figures.speedup is None:
         return None
-    plain = lane_figures(Samples.of_plain(trace.plain))
-    return f"plain: {lane_words(plain)}. Speedup <b>{speedup}</b>. {_same(trace)}"
+    rival = f"{_isolated(trace.rival.header.settings.method)}: {lane_words(figures.rival)}"
+    same = _same(trace.new_token_ids, trace.rival.new_token_ids)
+    return f"{rival}. Speedup <b>{speedup_words(figures)}</b>. {same}"
 
 
-def _same(trace: Trace) -> str:
-    ours, theirs = trace.new_token_ids, [token.token_id for token in trace.plain]
+def _same(ours: list[int], theirs: list[int]) -> str:
     both = min(len(ours), len(theirs))
     if ours[:both] == theirs[:both]:
         as_far = "" if len(ours) == len(theirs) else ", as far as both went"

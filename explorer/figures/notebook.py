@@ -60,10 +60,10 @@ class NotebookViews:
         return lengths_figure(self.steps, selected)
 
     def figure_race(self: Trace) -> go.Figure:
-        """Both lanes on one clock, with their speed; one lane if plain decoding did not run."""
+        """Both lanes of a race on one clock, with their speed; one lane if there was no race."""
         from explorer.figures.race import race_figure
 
-        return race_figure(self.steps, self.plain, self.header.settings.method)
+        return race_figure(self)
 
     def to_dataframe(self: Trace, per: Literal["node", "step"] = "node") -> pd.DataFrame:
         """A pandas table: a row per row of every verify pass ("node"), or per step ("step").

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import plotly.graph_objects as go
 
-from explorer.analysis.speedup import Samples, compare, lane_figures
+from explorer.analysis.speedup import Samples, lane_figures, race_figures
 from explorer.figures.base import axis, layout, legend, plotly_text
 from explorer.figures.palette import ACCEPTED, PRUNED
 from explorer.figures.speed import lane_words, speedup_words
-from explorer.records.schema import PlainToken, Step
-from explorer.records.summary import method_clock, plain_clock
+from explorer.records.schema import Lane, Trace
+from explorer.records.summary import lane_clock
 
 HEIGHT = 280
 LONGEST_NAME = 40  # characters of a method that a file names
@@ -19,22 +17,19 @@ OURS = {"color": ACCEPTED, "width": 2.5, "shape": "hv"}
 THEIRS = {"color": PRUNED, "width": 2, "dash": "dash"}
 
 
-def race_figure(
-    steps: Sequence[Step], plain: Sequence[PlainToken], method: str = "medusa"
-) -> go.Figure:
-    """Tokens against seconds: `method` solid and stepped, plain dashed; prefill is not counted.
+def race_figure(trace: Trace) -> go.Figure:
+    """Tokens against seconds: the run solid and stepped, its rival dashed; without prefill.
 
-    The legend tells both lanes' speed, the title the speedup. Without a race there is one lane.
+    The legend has the lanes' speed, the title the speedup. Without a race there is one lane.
     """
-    ours, theirs = Samples.of_steps(steps), Samples.of_plain(plain)
-    lanes = [_lane(method, ours, method_clock(steps), OURS)]
-    if plain:
-        lanes.append(_lane("plain", theirs, plain_clock(plain), THEIRS))
+    lanes = [_lane(trace, OURS)]
+    if trace.rival:
+        lanes.append(_lane(trace.rival, THEIRS))
     return go.Figure(
         lanes,
         layout(
             HEIGHT,
-            title={"text": speedup_words(compare(ours, theirs)), "x": 0.02, "font": {"size": 15}},
+            title={"text": speedup_words(race_figures(trace)), "x": 0.02, "font": {"size": 15}},
             margin={"l": 48, "r": 10, "t": 64, "b": 40},
             xaxis=axis("seconds of decoding", rangemode="tozero"),
             yaxis=axis("tokens", rangemode="tozero", nticks=6),
@@ -45,12 +40,13 @@ def race_figure(
     )
 
 
-def _lane(name: str, samples: Samples, clock: tuple[list[float], list[int]], line: dict) -> dict:
-    seconds, tokens = clock
+def _lane(lane: Lane, line: dict) -> dict:
+    (seconds, tokens), name = lane_clock(lane.steps), lane.header.settings.method
+    words = lane_words(lane_figures(Samples.of_lane(lane)))
     return {
         "type": "scatter",
         "mode": "lines",
-        "name": f"{plotly_text(name[:LONGEST_NAME])}: {lane_words(lane_figures(samples))}",
+        "name": f"{plotly_text(name[:LONGEST_NAME])}: {words}",
         "x": [0.0, *(round(second, 4) for second in seconds)],
         "y": [0, *tokens],
         "line": line,

@@ -16,5 +16,5 @@ def speedup_words(race: RaceFigures) -> str | None:
     if race.speedup is None:
         return None
     spread = "" if race.spread is None else f" ± {ratio(race.spread)}"
-    kind = "an estimate, the plain lane is short" if race.estimate else "measured"
+    kind = "an estimate, the other lane is short" if race.estimate else "measured"
     return f"{ratio(race.speedup)}×{spread}, {kind}"

@@ -26,10 +26,10 @@ from explorer.models.early_exit import default_draft, early_exit
 from explorer.recording.recorder import Recorder
 from explorer.records.continuation import Continuation
 from explorer.records.errors import ExplorerError
-from explorer.records.events import Event, PlainRecorded, PlainStarted, collect
+from explorer.records.events import Event, collect
 from explorer.records.floor import StepFloor
 from explorer.records.methods import METHODS, PLAIN
-from explorer.records.schema import PlainToken, Settings, Shown, Trace
+from explorer.records.schema import Settings, Shown, Trace
 from explorer.records.settings import DecodeSettings, decode_settings
 from explorer.records.version import __version__
 
@@ -130,24 +130,12 @@ class Lab(AttentionWeights):
         prompt: str | Continuation,
         settings: DecodeSettings,
         cancel: threading.Event | None = None,
+        against: str = PLAIN,
     ) -> Iterator[Event]:
-        """The settings' method and plain decoding, interleaved; each lane ends on its own."""
-        recorder = self._recorder(settings, self.heads_for(settings))
-        baseline = _BaselineRecorder(self.pieces, settings)
-        begin = run_start(self.model, prompt, settings)
-        plain = settings.model_copy(update={"method": PLAIN})
-        lanes = {
-            settings.method: self._lane(begin.ids, settings, cancel),
-            "baseline": self._lane(begin.ids, plain, cancel),
-        }
-        for name, item in interleave(lanes):
-            if name == "baseline":
-                with self._turn:
-                    event = baseline.record(item)
-                yield event
-            else:
-                yield self._recorded(recorder, item, begin, settings)
-        yield from self._rest(recorder)
+        """The settings' method and another, interleaved; each lane ends on its own."""
+        lanes = [settings, settings.model_copy(update={"method": against})]
+        for number, event in self._lanes(prompt, lanes, cancel):
+            yield event.model_copy(update={"lane": number})
 
     def run(
         self, prompt: str | None = None, *, continue_from: Trace | None = None, **settings: Any
@@ -161,11 +149,16 @@ class Lab(AttentionWeights):
         return collect(self.decode(begin, self._settings(settings)))
 
     def run_race(
-        self, prompt: str | None = None, *, continue_from: Trace | None = None, **settings: Any
+        self,
+        prompt: str | None = None,
+        *,
+        continue_from: Trace | None = None,
+        against: str = PLAIN,
+        **settings: Any,
     ) -> Trace:
         """Race to the end: `race` as a trace that holds both lanes. Arguments as of `run`."""
         begin = self._begin(prompt, continue_from)
-        return collect(self.race(begin, self._settings(settings)))
+        return collect(self.race(begin, self._settings(settings), against=against))
 
     def _begin(self, prompt: str | None, trace: Trace | None) -> str | Continuation:
         if (prompt is None) == (trace is None):
@@ -187,17 +180,25 @@ class Lab(AttentionWeights):
         cancel: threading.Event | None = None,
     ) -> Iterator[tuple[str, Event]]:
         """Any methods, interleaved: (method, event) pairs that add up to a trace per method."""
-        begin = run_start(self.model, prompt, settings)
-        lanes = {name: settings.model_copy(update={"method": name}) for name in methods}
-        recorders = {
-            name: self._recorder(lane, self.heads_for(lane)) for name, lane in lanes.items()
-        }
-        steps = {name: self._lane(begin.ids, lane, cancel) for name, lane in lanes.items()}
-        for name, item in interleave(steps):
-            yield name, self._recorded(recorders[name], item, begin, lanes[name])
-        for name, recorder in recorders.items():
+        lanes = [settings.model_copy(update={"method": name}) for name in methods]
+        for number, event in self._lanes(prompt, lanes, cancel):
+            yield methods[number], event
+
+    def _lanes(
+        self,
+        prompt: str | Continuation,
+        lanes: Sequence[DecodeSettings],
+        cancel: threading.Event | None,
+    ) -> Iterator[tuple[int, Event]]:
+        """The lanes, interleaved: pairs of a lane's number and its next event."""
+        begin = run_start(self.model, prompt, lanes[0])
+        recorders = [self._recorder(lane, self.heads_for(lane)) for lane in lanes]
+        steps = {i: self._lane(begin.ids, lane, cancel) for i, lane in enumerate(lanes)}
+        for number, item in interleave(steps):
+            yield number, self._recorded(recorders[number], item, begin, lanes[number])
+        for number, recorder in enumerate(recorders):
             for event in self._rest(recorder):
-                yield name, event
+                yield number, event
 
     def _recorder(self, settings: DecodeSettings, chosen: HeadSet | None) -> Recorder:
         heads = chosen.heads if chosen else None
@@ -269,31 +270,6 @@ class Lab(AttentionWeights):
             "continued_tokens": begin.continued_tokens,
             "eos_ids": sorted(self.model.eos_ids),
         }
-
-
-class _BaselineRecorder:
-    """The plain lane of a race: a token, its probability and its time per step."""
-
-    def __init__(self, pieces: TokenTexts, settings: DecodeSettings) -> None:
-        self._pieces = pieces
-        self._recorder = Recorder(pieces, None, settings)
-
-    def record(self, item: Prefilled | StepResult) -> PlainStarted | PlainRecorded:
-        if isinstance(item, Prefilled):
-            self._recorder.remember_root(item.logits, item.root)
-            return PlainStarted(prefill_ms=item.seconds * 1000)
-        token = item.emitted[0]
-        event = PlainRecorded(
-            token=PlainToken(
-                token_id=token,
-                prob=self._recorder.root_prob,
-                milliseconds=item.seconds * 1000,
-            ),
-            pieces={token: self._pieces[token]},
-        )
-        if item.verdict is not None:
-            self._recorder.remember_root(item.logits[0], item.verdict.bonus)
-        return event
 
 
 def _versions() -> dict[str, str]:

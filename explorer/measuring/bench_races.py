@@ -21,7 +21,7 @@ from explorer.measuring.bench_report import BenchReport, verdict_sentence
 from explorer.measuring.floor import measured_floor
 from explorer.measuring.memory import ExtraMemory
 from explorer.measuring.method_details import method_details
-from explorer.records.events import PlainRecorded, TraceBuilder
+from explorer.records.events import StepRecorded, TraceBuilder
 from explorer.records.methods import PLAIN
 from explorer.records.prompts import Prompt
 from explorer.records.settings import DecodeSettings, decode_settings
@@ -62,7 +62,7 @@ def race_turns(
             builder, tokens = TraceBuilder(), 0
             for event in lab.race(record["prompt"], chosen, cancel=cancel):
                 builder.add(event)
-                tokens += isinstance(event, PlainRecorded)
+                tokens += isinstance(event, StepRecorded) and event.lane == 1
                 yield (done + min(1.0, tokens / chosen.max_new_tokens)) / total
             if cancel is not None and cancel.is_set():
                 return

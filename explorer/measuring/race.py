@@ -6,14 +6,17 @@ meet the same one. Each lane's clock counts only its own steps (loop.Stopwatch).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from typing import TypeVar
 
 Item = TypeVar("Item")
+Name = TypeVar("Name", bound=Hashable)
 TURN = 2  # steps of a lane before the next lane's turn
 
 
-def interleave(lanes: Mapping[str, Iterator[Item]], turn: int = TURN) -> Iterator[tuple[str, Item]]:
+def interleave(
+    lanes: Mapping[Name, Iterator[Item]], turn: int = TURN
+) -> Iterator[tuple[Name, Item]]:
     """Take `turn` items of each lane in turn, named, until all lanes have ended.
 
     The lane that goes first changes from round to round, so that none always runs on warm caches.

@@ -63,7 +63,7 @@ class Recorder:
 
     def start(self, prefilled: Prefilled, header: dict) -> RunStarted:
         """The run's header: `header` holds the fields that only the lab knows."""
-        self.remember_root(prefilled.logits, prefilled.root)
+        self._remember_root(prefilled.logits, prefilled.root)
         position = self._positions.start(header["prompt_ids"], prefilled.hidden, self._last_choice)
         record = Header(
             created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -155,7 +155,7 @@ class Recorder:
             "bonus_prob": self._root[0],
         }
 
-    def remember_root(self, logits: torch.Tensor, root: int) -> None:
+    def _remember_root(self, logits: torch.Tensor, root: int) -> None:
         """Keep the figures of a root from the logits [V] that chose it, until its step comes."""
         probs = self._distribution(logits[None])[0]
         self._remember(logits, root, probs, int(logits.argmax()))
@@ -163,11 +163,6 @@ class Recorder:
     def _remember(self, logits: torch.Tensor, root: int, probs: torch.Tensor, choice: int) -> None:
         self._root = (rounded(probs[root]), int(torch.count_nonzero(logits > logits[root])))
         self._last_choice = choice
-
-    @property
-    def root_prob(self) -> float:
-        """Probability of the coming root."""
-        return self._root[0]
 
     def finish(self) -> PositionsRecorded | None:
         """What is left to tell when the lane has ended; None if nothing is."""

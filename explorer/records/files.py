@@ -12,12 +12,14 @@ from pydantic import ValidationError
 
 from explorer.records.errors import ExplorerError
 from explorer.records.schema import FORMAT_VERSION, Trace
+from explorer.records.upgrade import trace_of_format_1
 
 SUFFIX = ".json.gz"
 MAX_BYTES = 64 * 2**20  # of JSON, after decompression
 MAX_RATIO = 200  # JSON bytes per file byte; real traces stay near 10, only made-up ones reach 1,000
 COMPRESS_LEVEL = 6
 MAX_MISTAKES = 1000  # beyond which they are not checked one by one
+READERS = {1: trace_of_format_1, FORMAT_VERSION: Trace.model_validate}
 SMALL = 4096  # bytes; for smaller files the ratio says nothing
 
 
@@ -36,9 +38,9 @@ def parse_trace(data: bytes, name: str = "trace") -> Trace:
     Raises ExplorerError for anything but a complete, valid trace of a known format version.
     """
     value = _json_value(_inflate(data, name), name)
-    _require_known_version(value, name)
+    read = READERS[_version(value, name)]
     try:
-        return Trace.model_validate(value)
+        return read(value)
     except ValidationError as error:
         raise ExplorerError(
             f"{name} does not hold a valid trace ({_mistake(error)}): save it again "
@@ -112,18 +114,19 @@ def _json_value(text: bytes, name: str) -> object:
         ) from error
 
 
-def _require_known_version(value: object, name: str) -> None:
+def _version(value: object, name: str) -> int:
     version = value.get("format_version") if isinstance(value, dict) else None
     if type(version) is not int:
         raise ExplorerError(
             f"{name} is not a trace (it has no format_version): choose a {SUFFIX} file that Medusa "
             "Explorer saved."
         )
-    if version != FORMAT_VERSION:
+    if version not in READERS:
         raise ExplorerError(
             f"{name} needs a Medusa Explorer that reads trace format {version!s:.20}; this one "
-            f"reads format {FORMAT_VERSION}: open it with the version that saved it."
+            f"reads formats up to {FORMAT_VERSION}: open it with the version that saved it."
         )
+    return version
 
 
 def _too_large(name: str) -> ExplorerError:

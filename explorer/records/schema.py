@@ -11,11 +11,11 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from explorer.records.attention import MAX_ATTENTION_HEADS, AttentionHead
+from explorer.records.attention import AttentionHead
 from explorer.records.floor import StepFloor
 from explorer.records.record import MAX_ROWS, Entries, Record, Table, TokenId
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2  # 1: explorer/records/upgrade.py
 MAX_STEPS = 16_384
 MAX_HEADS = 16
 TOP_HEADS = 16  # predictions of a head kept at every position
@@ -125,7 +125,8 @@ class Step(Record):
     """One step. Row-wise lists have length n and follow the tree's row order.
 
     A step whose root alone ends the run (end of sequence, token budget) needs no verify pass:
-    its tree is the bare root, `base_top` is empty and `bonus` is None.
+    its tree is the bare root, `base_top` is empty and `bonus` is None. `base_top` is empty, too,
+    in the plain lane of a trace of format 1, which kept a token's time and probability alone.
     """
 
     index: int = Field(ge=0)
@@ -190,14 +191,6 @@ class Step(Record):
         return self
 
 
-class PlainToken(Record):
-    """One token of the plain lane: a one-row step."""
-
-    token_id: TokenId
-    prob: Probability
-    milliseconds: Milliseconds
-
-
 class Settings(Record):
     """The settings of the run; the parameters of methods are extra fields."""
 
@@ -259,18 +252,36 @@ class Header(Record):
         return self
 
 
-class Trace(Record):
-    """A complete, replayable record of a run."""
+class Lane(Record):
+    """One method's run over a prompt, alone or beside another in a race."""
 
-    format_version: Literal[1] = FORMAT_VERSION
     header: Header
-    pieces: Pieces
     trees: Entries[TreeShape] = Field(max_length=MAX_STEPS)
     steps: Entries[Step] = Field(max_length=MAX_STEPS)
-    plain: Entries[PlainToken] = Field(
-        default_factory=list, max_length=MAX_STEPS, description="the plain lane of the same race"
+
+    @model_validator(mode="after")
+    def _trees_hold(self) -> Lane:
+        for step in self.steps:
+            if step.tree >= len(self.trees):
+                raise ValueError(f"step {step.index} names tree {step.tree}, which is not there")
+            if len(step.token_ids) != len(self.trees[step.tree].paths) + 1:
+                raise ValueError(f"step {step.index} does not fit its tree")
+        return self
+
+    @property
+    def new_token_ids(self) -> list[int]:
+        """The tokens of the run, in order."""
+        return [token for step in self.steps for token in step.emitted]
+
+
+class Trace(Lane):
+    """A complete, replayable record of a run; of a race, where it has a rival."""
+
+    format_version: Literal[2] = FORMAT_VERSION
+    pieces: Pieces
+    rival: Lane | None = Field(
+        default=None, description="the other lane of the race, which took turns"
     )
-    plain_prefill_ms: Milliseconds | None = None
     attention: Entries[AttentionHead] = Field(
         default_factory=list,
         max_length=MAX_ATTENTION_HEADS,
@@ -279,22 +290,14 @@ class Trace(Record):
 
     @model_validator(mode="after")
     def _references_hold(self) -> Trace:
-        for step in self.steps:
-            if step.tree >= len(self.trees):
-                raise ValueError(f"step {step.index} names tree {step.tree}, which is not there")
-            if len(step.token_ids) != len(self.trees[step.tree].paths) + 1:
-                raise ValueError(f"step {step.index} does not fit its tree")
+        if self.rival and self.rival.header.prompt_ids != self.header.prompt_ids:
+            raise ValueError("the rival of the race has another prompt")
         for head in self.attention:
             if head.step >= len(self.steps):
                 raise ValueError(f"attention of step {head.step}, which is not there")
             step = self.steps[head.step]
             head.require_fit(step.context_length, self.trees[step.tree].depths)
         return self
-
-    @property
-    def new_token_ids(self) -> list[int]:
-        """The tokens of the run, in order."""
-        return [token for step in self.steps for token in step.emitted]
 
     def __repr__(self) -> str:
         method, prompt = self.header.settings.method, self.header.prompt

@@ -161,7 +161,7 @@ class Handlers:
                 session.phase = "running"
                 update |= updates.status(page, session, self.worker)
             yield update
-            turn = TURN if session.ours else 0.0
+            turn = TURN if session.tokens[0] else 0.0
 
     def _ended(self, session: Session) -> Update:
         update = self._standing(session)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Self
 
 from explorer.records.continuation import Continuation
-from explorer.records.events import Event, PlainRecorded, RunStarted, StepRecorded
+from explorer.records.events import Event, RunStarted, StepRecorded
 from explorer.records.schema import Header
 from explorer.ui.wire import Wire
 from explorer.ui.worker import Ticket
@@ -55,7 +55,7 @@ class Session(Successive):
     """The run of one tab; the tab itself holds the trace and decides what to look at.
 
     Compared by identity: it grows while handlers look at it. `key` names the run towards the
-    browser, and nobody else can guess it. `ours` and `theirs` are the tokens of both lanes;
+    browser, and nobody else can guess it. `tokens` are those of both lanes so far;
     `earlier` is the tab's text before this run.
     """
 
@@ -65,8 +65,7 @@ class Session(Successive):
     phase: Phase = "empty"
     problem: str = ""
     header: Header | None = None
-    ours: list[int] = field(default_factory=list)
-    theirs: list[int] = field(default_factory=list)
+    tokens: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
     earlier: Continuation | None = None
     _sent: int = 0
 
@@ -83,16 +82,14 @@ class Session(Successive):
     @property
     def text(self) -> Continuation | None:
         """The text of the tab, to continue from; None before there is one."""
-        return self.earlier if self.header is None else Continuation(self.header, self.ours)
+        return self.earlier if self.header is None else Continuation(self.header, self.tokens[0])
 
     def add(self, event: Event) -> None:
         """Take in the next event of the run."""
         self.wire.add(event)
         if isinstance(event, StepRecorded):
-            self.ours += event.step.emitted
-        elif isinstance(event, PlainRecorded):
-            self.theirs.append(event.token.token_id)
-        elif isinstance(event, RunStarted):
+            self.tokens[event.lane].extend(event.step.emitted)
+        elif isinstance(event, RunStarted) and event.lane == 0:
             self.header = event.header
 
     def message(self) -> str:

@@ -13,6 +13,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.staticfiles import StaticFiles
 
 from explorer.records.paths import ASSETS
+from explorer.ui.old_traces import upgraded
 
 # Folders of assets/ that the browser asks for, by the path that they are served at.
 SERVED = {"step_explorer": "step_explorer", "traces": "traces", "compare-files": "compare"}
@@ -24,8 +25,9 @@ def step_explorer(
     """Holds a run in the browser; its value is the latest message of explorer.ui.wire.Wire.
 
     `missed(run, first)` gives a run's message from event number `first` on, for a browser that
-    missed some; `attention(question)` is explorer.ui.attention.AttentionDesk.answer. (No
-    subclass: Gradio writes a .pyi file beside each one's source.)
+    did not get some; `attention(question)` is explorer.ui.attention.AttentionDesk.answer. A trace
+    of an earlier format comes back upgraded. (No subclass: Gradio writes a .pyi file beside each
+    one's source.)
     """
 
     def missed_events(asked: object) -> str:
@@ -34,12 +36,15 @@ def step_explorer(
     def attention_weights(question: str) -> str:
         return attention(question)
 
+    def upgraded_trace(file: str) -> str:
+        return upgraded(file)
+
     return gr.HTML(
         value="",
         html_template='<div class="sx-here"></div>',
         js_on_load=(ASSETS / "step_explorer" / "gradio.js").read_text(encoding="utf-8"),
         apply_default_css=False,
-        server_functions=[missed_events, attention_weights],
+        server_functions=[missed_events, attention_weights, upgraded_trace],
         **more,
     )
 

@@ -82,9 +82,9 @@ def _waiting(session: Session, worker: ModelWorker) -> str:
 def _done(session: Session) -> str:
     same = (
         "Both lanes wrote the same tokens."
-        if session.ours == session.theirs
+        if session.tokens[0] == session.tokens[1]
         else "The texts differ: `python -m explorer audit` shows why."
     )
     if session.sampling:
         same = "With sampling, each lane draws its own text."
-    return f"Done: {numbers.plural(len(session.ours), 'token')}. {same}"
+    return f"Done: {numbers.plural(len(session.tokens[0]), 'token')}. {same}"

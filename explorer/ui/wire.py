@@ -14,9 +14,7 @@ from typing import Any
 
 from explorer.records.events import (
     Event,
-    PlainRecorded,
-    PlainStarted,
-    PositionsRecorded,
+    LaneNumber,
     RunStarted,
     StepRecorded,
 )
@@ -31,38 +29,34 @@ LETTERS = {"root": "o", "accepted": "a", "rejected": "r", "pruned": "p"}
 class Wire:
     """Packs the events of one run. `packed` holds all of them, for a browser that missed some.
 
-    The piece of a token whose position waits is sent with the token's own step.
+    An event is a list: its kind, its lane, and what it holds. The piece of a token that waits with
+    its position is sent with the step that brought it.
     """
 
     def __init__(self) -> None:
         self.packed: list[list[Any]] = []
-        self._waiting: list[Position] = []
-        self._told: set[int] = set()
+        self._waiting: dict[LaneNumber, list[Position]] = {0: [], 1: []}
+        self._sent: set[int] = set()
 
     def add(self, event: Event) -> None:
         """Pack the next event."""
+        lane, pieces = event.lane, self._pieces(event.pieces)
         if isinstance(event, RunStarted):
-            header = event.header.model_dump(mode="json")
-            self.packed.append(["run", header, self._pieces(event.pieces)])
+            self.packed.append(["run", lane, event.header.model_dump(mode="json"), pieces])
         elif isinstance(event, StepRecorded):
-            self._waiting += event.step.positions
-            told, self._waiting = (
-                self._waiting[:MAX_POSITIONS],
-                self._waiting[MAX_POSITIONS:],
-            )
+            waiting = [*self._waiting[lane], *event.step.positions]
+            step = _step(event.step, waiting[:MAX_POSITIONS])
+            self._waiting[lane] = waiting[MAX_POSITIONS:]
             trees = [tree.model_dump() for tree in event.trees]
-            self.packed.append(["step", _step(event.step, told), self._pieces(event.pieces), trees])
-        elif isinstance(event, PositionsRecorded):
-            self._waiting += event.positions
-            self._rest(self._pieces(event.pieces))
-        elif isinstance(event, PlainStarted):
-            self.packed.append(["prefill", event.prefill_ms])
+            self.packed.append(["step", lane, step, pieces, trees])
         else:
-            self.packed.append(self._plain(event))
+            self._waiting[lane] += event.positions
+            self._rest(lane, pieces)
 
     def end(self) -> None:
         """The run has ended: pack what still waits."""
-        self._rest([])
+        for lane in self._waiting:
+            self._rest(lane, [])
 
     def message(self, run: str, first: int, live: bool) -> str:
         """The packed events from number `first` on, as one JSON message of the run called `run`."""
@@ -71,23 +65,18 @@ class Wire:
         text = json.dumps(message, separators=(",", ":"), ensure_ascii=False)
         return text.replace("<", "\\u003c")  # nothing that could be an HTML tag
 
-    def _rest(self, pieces: list[Any]) -> None:
-        if self._waiting or pieces:
-            self.packed.append(["positions", [_position(p) for p in self._waiting], pieces])
-        self._waiting = []
-
-    def _plain(self, event: PlainRecorded) -> list[Any]:
-        token = event.token
-        milliseconds = round(token.milliseconds, TIME_DECIMALS)
-        pieces = self._pieces(event.pieces)
-        return ["plain", token.token_id, _millionths(token.prob), milliseconds, pieces]
+    def _rest(self, lane: LaneNumber, pieces: list[Any]) -> None:
+        waiting, self._waiting[lane] = self._waiting[lane], []
+        if waiting or pieces:
+            positions = [_position(position) for position in waiting]
+            self.packed.append(["positions", lane, positions, pieces])
 
     def _pieces(self, pieces: Mapping[int, Piece]) -> list[Any]:
         """Id and text in turn; [hex] if the bytes alone are not text."""
         out: list[Any] = []
         for token, piece in pieces.items():
-            if token not in self._told:
-                self._told.add(token)
+            if token not in self._sent:
+                self._sent.add(token)
                 out += [token, [piece.bytes] if piece.text is None else piece.text]
         return out
 

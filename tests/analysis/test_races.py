@@ -13,6 +13,7 @@ from explorer.analysis.races import (
 )
 from explorer.analysis.speedup import Samples
 from explorer.measuring.bench_races import _identical
+from tests.trace_records import with_rival
 
 
 def test_geometric_mean():
@@ -67,14 +68,16 @@ def test_methods_pool_their_runs_and_average_their_speedups():
     assert found.speedup == pytest.approx(1)
 
 
-def test_a_race_is_identical_only_if_all_tokens_are(make_trace, step, plain_token):
-    trace = make_trace([1], [step(emitted=(1, 1), verify=30.0)], plain=[plain_token(20.0)] * 2)
+def test_a_race_is_identical_only_if_all_tokens_are(make_trace, step):
+    trace = with_rival(
+        make_trace([1], [step(emitted=(1, 1), verify=30.0)]), [step(verify=20.0)] * 2
+    )
     found = finished_race({"prompt": "x"}, 7, trace)
     assert found.figures.identical
     assert found.figures.id == "7"
     assert found.figures.speedup == pytest.approx((2 / 30) / (1 / 20))
     assert found.laps[0]["verify"] == 30
-    shorter = make_trace([1], trace.steps, plain=[plain_token(20.0)])
+    shorter = with_rival(trace, [step(verify=20.0)])
     cut = finished_race({}, 0, shorter).figures
     assert not cut.identical
     assert (cut.difference.position, cut.difference.plain_token) == (1, None)
@@ -82,9 +85,9 @@ def test_a_race_is_identical_only_if_all_tokens_are(make_trace, step, plain_toke
     assert found.figures.difference is None
 
 
-def test_a_prompt_is_identical_only_if_every_method_says_so(make_trace, step, plain_token):
-    trace = make_trace([1], [step(verify=30.0)], plain=[plain_token(20.0)])
+def test_a_prompt_is_identical_only_if_every_method_says_so(make_trace, step):
+    trace = with_rival(make_trace([1], [step(verify=30.0)]), [step(verify=20.0)])
     same = finished_race({}, 0, trace)
-    other = finished_race({}, 0, make_trace([1], trace.steps, plain=[plain_token(20.0)] * 2))
+    other = finished_race({}, 0, with_rival(trace, [step(verify=20.0)] * 2))
     races = {"medusa": [same, same, other], "lookahead": [same, other, other]}
     assert _identical(races) == 1

@@ -8,7 +8,6 @@ from explorer.analysis.speedup import (
     acceptance_by_depth,
     compare,
     lane_figures,
-    race_figures,
     relative_half_width,
 )
 
@@ -26,36 +25,40 @@ def test_a_lane_counts_its_own_work_only(step):
     assert figures.tokens_per_step == pytest.approx(1.5)
 
 
-def test_race_by_hand(step, plain_token):
+def race_of(steps, rival):
+    return compare(Samples.of_steps(steps), Samples.of_steps(rival))
+
+
+def test_race_by_hand(step):
     steps = [step(emitted=(1, 2, 3), verify=30), step(emitted=(4,), verify=30)]
-    figures = race_figures(steps, [plain_token(20)] * 20)
-    assert figures.medusa_tps == pytest.approx(4 / 0.060)
-    assert figures.plain_tps == pytest.approx(50)
-    assert figures.tokens_per_step == pytest.approx(2)
+    figures = race_of(steps, [step(verify=20)] * 20)
+    assert figures.lane.tokens_per_second == pytest.approx(4 / 0.060)
+    assert figures.rival.tokens_per_second == pytest.approx(50)
+    assert figures.lane.tokens_per_step == pytest.approx(2)
     assert figures.speedup == pytest.approx(4 / 3)
     assert figures.spread > 0
     assert not figures.estimate
 
 
-def test_few_plain_tokens_make_an_estimate(step, plain_token):
+def test_few_plain_tokens_make_an_estimate(step):
     steps = [step(verify=20)] * 20
-    assert race_figures(steps, [plain_token(20)] * 15).estimate
-    assert not race_figures(steps, [plain_token(20)] * 16).estimate
+    assert race_of(steps, [step(verify=20)] * 15).estimate
+    assert not race_of(steps, [step(verify=20)] * 16).estimate
 
 
-def test_nothing_measured_is_none_not_zero(step, plain_token):
-    empty = race_figures([], [])
-    assert empty.medusa_tps is empty.plain_tps is empty.speedup is empty.spread is None
-    assert empty.tokens_per_step is None
+def test_nothing_measured_is_none_not_zero(step):
+    empty = race_of([], [])
+    assert empty.lane.tokens_per_second is empty.rival.tokens_per_second is None
+    assert empty.lane.tokens_per_step is empty.speedup is empty.spread is None
     assert empty.estimate
-    one_sided = race_figures([step(verify=20)], [])
-    assert one_sided.medusa_tps == pytest.approx(50)
+    one_sided = race_of([step(verify=20)], [])
+    assert one_sided.lane.tokens_per_second == pytest.approx(50)
     assert one_sided.speedup is None
-    assert race_figures([], [plain_token(20)]).speedup is None
+    assert race_of([], [step(verify=20)]).speedup is None
 
 
-def test_a_slowdown_is_shown_as_one(step, plain_token):
-    figures = race_figures([step(verify=40)] * 20, [plain_token(20)] * 20)
+def test_a_slowdown_is_shown_as_one(step):
+    figures = race_of([step(verify=40)] * 20, [step(verify=20)] * 20)
     assert figures.speedup == pytest.approx(0.5)
 
 

@@ -18,6 +18,7 @@ from explorer.records.settings import DecodeSettings
 from explorer.ui.session import Session
 from tests.browser.conftest import ALONE, serving_assets
 from tests.browser.steps import Steps
+from tests.trace_records import with_rival
 from tests.ui.fakes import TEXT, FakeLab
 from tools.browsers import chromium
 
@@ -72,7 +73,7 @@ def long_trace() -> Trace:
     trace = FakeLab(TEXT * 16, shapes=(TREE_64,)).trace(max_new_tokens=4000)
     assert len(trace.steps) >= STEPS
     steps = trace.steps[:STEPS]
-    return trace.model_copy(update={"steps": steps, "plain": trace.plain[:1200]})
+    return with_rival(trace.model_copy(update={"steps": steps}), trace.rival.steps[:1200])
 
 
 def heap(page: Page, steps: Steps) -> None:
@@ -88,7 +89,7 @@ def heap(page: Page, steps: Steps) -> None:
     explorer = FakeLab(TEXT * 16, shapes=(TREE_64,))
     for event in explorer.race("hi", DecodeSettings(max_new_tokens=4000)):
         session.add(event)
-        if hasattr(event, "step"):
+        if hasattr(event, "step") and event.lane == 0:
             streamed += 1
             sizes.append(len(json.dumps(session.wire.packed[-1], ensure_ascii=False).encode()))
             page.evaluate("m => { window.explorer.receive(m) }", session.message())
@@ -113,11 +114,11 @@ def first_token(page: Page, url: str) -> None:
             """async () => {
               const caption = document.querySelector('.sx-caption');
               const live = () => caption.textContent.startsWith('This')
-                && document.querySelector('.sx-medusa-text .sx-tok');
+                && document.querySelector('.sx-lane.is-own .sx-tok');
               const begin = performance.now();
               document.querySelector('#mx-run').click();
               await new Promise((done) => setTimeout(done, 30));
-              document.querySelector('.sx-medusa-text').replaceChildren();
+              document.querySelector('.sx-lane.is-own').replaceChildren();
               while (!live()) await new Promise((done) => setTimeout(done, 5));
               return (performance.now() - begin) / 1000;
             }"""

@@ -94,7 +94,7 @@ class Steps:
             "s => { const lane = document.querySelector(s).cloneNode(true);"
             " lane.querySelectorAll('.sx-eos').forEach(end => end.remove());"
             " return lane.textContent; }",
-            f".sx-{name}-text",
+            f".sx-lane.is-{name}",
         )
 
     def choose(self, selector: str, value: str) -> None:

@@ -53,9 +53,9 @@ def test_a_continued_text_is_the_unbroken_one(real_url, tab, tmp_path):
     # The page shows the earlier reply, muted, before the new text; so does a file opened again.
     before = join_pieces(second.pieces, written[:16])
     for _ in range(2):
-        assert page.texts(".sx-medusa-text .sx-before") == [before]
-        assert page.lane("medusa") == before + lane_text(second, second.new_token_ids)
-        assert page.lane("plain") == page.lane("medusa")
+        assert page.texts(".sx-lane.is-own .sx-before") == [before]
+        assert page.lane("own") == before + lane_text(second, second.new_token_ids)
+        assert page.lane("rival") == page.lane("own")
         page.open(second)
     assert page.errors == []
 

@@ -19,14 +19,14 @@ def test_a_race_from_prompt_to_saved_trace(real_url, tab, tmp_path):
 
     assert trace.header.prompt == PROMPT
     assert trace.header.settings.max_new_tokens == 48
-    plain = [token.token_id for token in trace.plain]
-    assert page.lane("medusa") == lane_text(trace, trace.new_token_ids)
-    assert page.lane("plain") == lane_text(trace, plain)
-    figures = race_figures(trace.steps, trace.plain)
+    plain = trace.rival.new_token_ids
+    assert page.lane("own") == lane_text(trace, trace.new_token_ids)
+    assert page.lane("rival") == lane_text(trace, plain)
+    figures = race_figures(trace)
     assert page.text(".sx-speedup strong").startswith(f"{figures.speedup:.2f}×")
     assert f"± {figures.spread:.2f}" in page.text(".sx-speedup strong")
-    assert f"{figures.medusa_tps:.1f}" in page.text(".sx-medusa-head")
-    assert f"{figures.plain_tps:.1f}" in page.text(".sx-plain-head")
+    assert f"{figures.lane.tokens_per_second:.1f}" in page.text(".sx-lane-head.is-own")
+    assert f"{figures.rival.tokens_per_second:.1f}" in page.text(".sx-lane-head.is-rival")
     same = plain == trace.new_token_ids
     assert ("same tokens" in page.text(".mx-status")) == same
 

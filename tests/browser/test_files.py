@@ -7,8 +7,12 @@ import json
 
 import pytest
 
+from explorer.records.events import TraceBuilder
 from explorer.records.files import MAX_BYTES
+from explorer.records.settings import DecodeSettings
 from explorer.ui.examples import EXAMPLES
+from explorer.ui.session import Session
+from explorer.ui.wire import Wire
 from tests.browser.steps import Steps
 from tests.ui.fakes import FakeLab
 
@@ -46,10 +50,6 @@ def test_a_trace_saved_in_the_browser_is_the_one_that_was_opened(alone, trace, t
 
 
 def test_a_run_sent_by_the_server_is_saved_as_the_trace_it_was(alone, tmp_path):
-    from explorer.records.events import TraceBuilder
-    from explorer.records.settings import DecodeSettings
-    from explorer.ui.session import Session
-
     session, builder = Session(), TraceBuilder()
     steps = alone()
     session.phase = "running"
@@ -74,23 +74,25 @@ def test_a_run_sent_by_the_server_is_saved_as_the_trace_it_was(alone, tmp_path):
 
 
 def test_lost_messages_are_asked_for_again(alone):
-    header = FakeLab().trace(max_new_tokens=2).header.model_dump(mode="json")
+    wire = Wire()
+    for event in FakeLab().race("hi", DecodeSettings(max_new_tokens=30)):
+        wire.add(event)
     told = alone().page.evaluate(
-        """async (header) => {
+        """async (all) => {
           const { Explorer } = await import('./main.js');
           const asked = [];
-          const all = [['run', header, []], ['prefill', 3], ['plain', 1, 5, 2, [1, 'a']],
-            ['plain', 2, 5, 2, [2, 'b']], ['plain', 1, 5, 2, []]];
           const explorer = new Explorer(document.createElement('div'), {
             missed: async (run, first) => { asked.push([run, first]); return all.slice(first); } });
           const send = (first, last) => explorer.receive(
             { run: 'r', first, events: all.slice(first, last), live: true });
           await Promise.all([send(0, 2), send(3, 4), send(3, 5), send(4, 5)]);
-          return [asked, explorer.trace.plain.map((token) => token.token_id)];
+          const { trace } = explorer;
+          return [asked, [trace, trace.rival].map((lane) => lane.steps.map((step) => step.index))];
         }""",
-        header,
+        wire.packed[:5],
     )
-    assert told == [[["r", 2]], [1, 2, 1]]
+    steps = [[e[2]["i"] for e in wire.packed[:5] if e[:2] == ["step", lane]] for lane in (0, 1)]
+    assert told == [[["r", 2]], steps]
 
 
 def test_the_exported_page_opens_offline(alone, browser, trace, tmp_path):
@@ -104,8 +106,8 @@ def test_the_exported_page_opens_offline(alone, browser, trace, tmp_path):
     page.wait_for_selector(".sx-tree [role=treeitem]")
     assert "Step 3 of" in page.inner_text(".sx-timeline h2")
     assert (
-        page.locator(".sx-medusa-text").text_content()
-        == steps.page.locator(".sx-medusa-text").text_content()
+        page.locator(".sx-lane.is-own").text_content()
+        == steps.page.locator(".sx-lane.is-own").text_content()
     )
     page.keyboard.press("ArrowRight")
     page.wait_for_function("document.querySelector('.sx-timeline h2').textContent.includes('4 of')")

@@ -87,7 +87,7 @@ def test_a_node_under_the_pointer_lights_up_in_tree_mask_and_text(alone):
     steps.wait(f"explorer.state.hover === {row}")
     assert steps.count(".sx-tree .sx-node.is-line") == 2
     assert steps.count(".sx-mask svg .sx-token.is-line") == 2
-    assert steps.count(".sx-medusa-text .is-line") == 2
+    assert steps.count(".sx-lane.is-own .is-line") == 2
     assert f"at position {step.context_length + 1} sees the prefix" in steps.text(
         ".sx-mask .sx-hint"
     )
@@ -119,7 +119,7 @@ def test_a_prompt_runs_from_the_page_to_the_trace(real_url, tab, downloads):
     trace = saved(page, downloads)
     assert trace.header.prompt == "Name three fruits."
     assert len(trace.new_token_ids) <= 24
-    assert page.lane("medusa") == lane_text(trace, trace.new_token_ids)
-    assert page.lane("plain") == lane_text(trace, [token.token_id for token in trace.plain])
+    assert page.lane("own") == lane_text(trace, trace.new_token_ids)
+    assert page.lane("rival") == lane_text(trace, trace.rival.new_token_ids)
     assert page.errors == []
     assert page.hosts == {real_url.removeprefix("http://")}

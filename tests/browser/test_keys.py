@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.records.summary import plain_clock
+from explorer.records.summary import lane_clock
 from tests.browser.steps import Steps
 from tests.ui.fakes import FakeLab
 
@@ -98,10 +98,11 @@ def test_space_plays_in_recorded_time_and_pauses(steps, trace):
     steps.press("Home", " ")
     steps.wait("explorer.state.playing && explorer.state.step >= 2")
     clock, step, plain = steps.ask(
-        "[explorer.state.clock, explorer.state.step, explorer.trace.plainAt(explorer.state.clock)]"
+        "[explorer.state.clock, explorer.state.step,"
+        " explorer.trace.rival.tokensAt(explorer.state.clock)]"
     )
     assert steps.ask("explorer.trace.clock")[step] <= clock + 1e-6
-    assert plain == sum(second <= clock + 1e-9 for second in plain_clock(trace.plain)[0])
+    assert plain == sum(second <= clock + 1e-9 for second in lane_clock(trace.rival.steps)[0])
     steps.press(" ")
     assert not steps.state("playing")
     at = steps.step
@@ -130,7 +131,7 @@ def test_presenter_mode_reveals_a_step_in_six_stages(steps, trace):
     assert steps.state("presenter")
     size = "s => parseFloat(getComputedStyle(document.querySelector(s)).fontSize)"
     assert steps.page.evaluate(size, ".sx-stage-sentence") >= 20
-    known = ".sx-medusa-text .sx-tok.is-now"
+    known = ".sx-lane.is-own .sx-tok.is-now"
     told, nodes, judged, signs = [], [], [], []
     assert steps.count(known) == 1  # what the step will add is not given away
     for _ in range(6):

@@ -68,7 +68,7 @@ def test_two_tabs_have_their_own_sessions_and_wait_for_each_other(scripted_url, 
     first.page.click("#mx-stop")
     first.wait_for_status("Stopped")
     second.done()
-    ours, theirs = first.lane("medusa"), second.lane("medusa")
+    ours, theirs = first.lane("own"), second.lane("own")
     assert ours != theirs
     assert TEXT.startswith(theirs)
     second.show(1)
@@ -88,7 +88,7 @@ def test_hostile_text_stays_text(scripted_url, tab):
     for prompt in HOSTILE:
         page.run(prompt).wait(f"explorer.trace.header?.prompt === {prompt!r}", 20_000)
         page.done()
-        assert page.lane("medusa") == prompt == page.lane("plain")
+        assert page.lane("own") == prompt == page.lane("rival")
         page.show(2).press("t", "m", "x", "t")
     assert page.page.evaluate("document.querySelectorAll('img[src=x]').length") == 0
     assert page.page.title() == "Medusa Explorer"

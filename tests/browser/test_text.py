@@ -40,6 +40,6 @@ def test_hostile_tokens_are_text_in_every_view(alone, evil, tmp_path):
 def test_right_to_left_text_is_isolated(alone):
     trace = FakeLab(text="abc שלום def שלום", shapes=(1,)).trace()
     steps = alone().open(trace)
-    assert steps.lane("medusa") == "abc שלום def שלום"
+    assert steps.lane("own") == "abc שלום def שלום"
     style = "e => getComputedStyle(e).unicodeBidi"
-    assert steps.page.eval_on_selector(".sx-medusa-text .sx-tok", style) == "isolate"
+    assert steps.page.eval_on_selector(".sx-lane.is-own .sx-tok", style) == "isolate"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from explorer.analysis.speedup import acceptance_by_depth, race_figures
 from explorer.records.files import read_trace
 from explorer.records.schema import Shown
-from explorer.records.summary import method_clock, plain_clock
+from explorer.records.summary import lane_clock
 from explorer.records.text import visible
 from explorer.ui.examples import INDEX
 from tests.browser.steps import full_step
+from tests.trace_records import with_rival
 from tests.ui.fake_run import SHAPES
 from tests.ui.fakes import TEXT
 
@@ -24,7 +25,7 @@ def test_one_selection_lights_every_view(steps, trace):
     assert steps.count(".sx-tree .sx-node.is-line") == len(line)
     assert steps.count(".sx-table tr.is-line") == len(line)
     assert steps.count(".sx-cache .sx-slot.is-line") == len(line)
-    assert steps.count(".sx-medusa-text .is-line") == len(line)
+    assert steps.count(".sx-lane.is-own .is-line") == len(line)
     position = step.context_length + 1
     assert f"at position {position} sees the prefix" in steps.text(".sx-mask .sx-hint")
     steps.page.click(f".sx-table tbody tr:nth-child({row + 1})")
@@ -58,10 +59,10 @@ def test_table_lists_every_row(steps, trace):
 
 
 def test_text_is_whole_and_a_token_leads_to_its_step(steps, trace):
-    assert steps.lane("medusa") == TEXT[: len(steps.lane("medusa"))] != ""
-    assert steps.count(".sx-medusa-text .sx-tok.d0") >= len(trace.steps) - 3
+    assert steps.lane("own") == TEXT[: len(steps.lane("own"))] != ""
+    assert steps.count(".sx-lane.is-own .sx-tok.d0") >= len(trace.steps) - 3
     steps.show(1)
-    token = steps.page.locator(".sx-medusa-text .sx-tok").nth(9)
+    token = steps.page.locator(".sx-lane.is-own .sx-tok").nth(9)
     token.click()
     wanted = steps.ask("explorer.trace.tokens[9].step")
     assert abs(steps.step - 1 - wanted) <= 1  # two tokens may share a span
@@ -72,17 +73,17 @@ def test_text_is_whole_and_a_token_leads_to_its_step(steps, trace):
 def test_what_came_later_is_dimmed_in_both_lanes(steps, trace):
     steps.show(5)
     tokens = sum(len(step.emitted) for step in trace.steps[:5])
-    moment = method_clock(trace.steps)[0][4]
-    theirs = sum(second <= moment + 1e-9 for second in plain_clock(trace.plain)[0])
-    assert steps.ask("explorer.trace.plainAt(explorer.trace.clock[4])") == theirs
-    shown = ".sx-medusa-text .sx-tok:not(.is-later)"
+    moment = lane_clock(trace.steps)[0][4]
+    theirs = sum(second <= moment + 1e-9 for second in lane_clock(trace.rival.steps)[0])
+    assert steps.ask("explorer.trace.rival.tokensAt(explorer.trace.clock[4])") == theirs
+    shown = ".sx-lane.is-own .sx-tok:not(.is-later)"
     assert abs(steps.count(shown) - tokens) <= 1
     steps.press("End")
     assert steps.count(".is-later") == 0
 
 
 def test_race_gives_the_measured_speedup_with_its_spread(steps, trace):
-    figures = race_figures(trace.steps, trace.plain)
+    figures = race_figures(trace)
     text = steps.text(".sx-speedup strong")
     assert text.replace("\n", " ").split()[0] == f"{figures.speedup:.2f}×"
     assert f"± {figures.spread:.2f}" in text
@@ -90,12 +91,12 @@ def test_race_gives_the_measured_speedup_with_its_spread(steps, trace):
 
 
 def test_few_samples_are_an_estimate_in_words(alone, trace):
-    young = trace.model_copy(update={"plain": trace.plain[:9], "steps": trace.steps[:4]})
+    young = with_rival(trace, trace.rival.steps[:9]).model_copy(update={"steps": trace.steps[:4]})
     steps = alone().open(young)
-    assert "estimate: only 9 plain tokens" in steps.text(".sx-speedup")
+    assert "estimate: only 9 tokens of plain" in steps.text(".sx-speedup")
     assert "±" not in steps.text(".sx-speedup")
-    alone_lane = trace.model_copy(update={"plain": [], "plain_prefill_ms": None})
-    steps.open(alone_lane, "alone.json.gz").wait("explorer.trace.plain.length === 0")
+    alone_lane = with_rival(trace, None)
+    steps.open(alone_lane, "alone.json.gz").wait("explorer.trace.rival === null")
     assert "nothing measured yet" in steps.text(".sx-speedup")
     assert steps.count(".sx-pays") == 0
 
@@ -183,7 +184,7 @@ def test_timeline_has_a_bar_for_every_token_and_shows_plain_decoding(steps, trac
     assert sum(bars) == len(trace.new_token_ids)
     assert bars[0] == len(trace.steps)
     told = steps.show(8).text(".sx-timeline .sx-hint")
-    assert "plain decoding was" in told
+    assert "plain was" in told
     assert steps.texts(".sx-timeline svg text") == ["plain is here"]
 
 
@@ -204,5 +205,5 @@ def test_the_lane_and_its_curve_are_called_by_the_method(alone, trace):
     shown = Shown(title="Hydra", drafter="Hydra head {depth}")
     header = trace.header.model_copy(update={"settings": settings, "shown": shown})
     steps = alone().open(trace.model_copy(update={"header": header}))
-    assert steps.page.text_content(".sx-race-name.is-medusa") == "Hydra"
-    assert steps.text(".sx-medusa-head h2") == "Hydra"
+    assert steps.page.text_content(".sx-race-name.is-own") == "Hydra"
+    assert steps.text(".sx-lane-head.is-own h2") == "Hydra"

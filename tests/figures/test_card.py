@@ -9,6 +9,7 @@ from explorer.analysis.speedup import race_figures
 from explorer.figures import card
 from explorer.figures.card import trace_card
 from explorer.records.schema import Piece
+from tests.trace_records import with_rival
 from tests.ui.fakes import TEXT, FakeLab
 
 EVIL = '</span></div><script>alert(1)</script><img src=x onerror="alert(1)">\'& $x$ \u202e'
@@ -48,14 +49,15 @@ def changed(trace, **settings):
 
 def test_it_tells_what_ran_and_how_fast(trace):
     page = Page(trace_card(trace))
-    figures = race_figures(trace.steps, trace.plain)
+    figures = race_figures(trace)
+    ours, theirs = figures.lane, figures.rival
     assert not page.open
     for part in (
         "medusa · SmolLM2-135M · int4 · cpu · greedy",
         "Prompt: What is a binary search?",
         f"{len(trace.new_token_ids)} tokens in {len(trace.steps)} steps",
-        f"{figures.medusa_tps:.1f} tokens/s, {figures.tokens_per_step:.2f} tokens per step",
-        f"plain: {figures.plain_tps:.1f} tokens/s, 1.00 tokens per step",
+        f"{ours.tokens_per_second:.1f} tokens/s, {ours.tokens_per_step:.2f} tokens per step",
+        f"plain: {theirs.tokens_per_second:.1f} tokens/s, 1.00 tokens per step",
         f"Speedup {figures.speedup:.2f}× ± {figures.spread:.2f}, measured",
         "Both lanes wrote the same tokens.",
     ):
@@ -72,19 +74,19 @@ def test_each_token_tells_where_it_came_from(trace):
 
 
 def test_lanes_that_part_and_lanes_that_were_stopped(trace):
-    plain = list(trace.plain)
-    plain[4] = plain[4].model_copy(update={"token_id": plain[4].token_id + 1})
-    assert "texts part at token 5." in trace_card(trace.model_copy(update={"plain": plain}))
-    stopped = trace.model_copy(update={"plain": trace.plain[:20]})
+    plain = list(trace.rival.steps)
+    plain[4] = plain[4].model_copy(update={"emitted": [plain[4].emitted[0] + 1]})
+    assert "texts part at token 5." in trace_card(with_rival(trace, plain))
+    stopped = with_rival(trace, trace.rival.steps[:20])
     assert "same tokens, as far as both went." in trace_card(stopped)
-    assert "estimate" in trace_card(trace.model_copy(update={"plain": trace.plain[:10]}))
+    assert "estimate" in trace_card(with_rival(trace, trace.rival.steps[:10]))
 
 
 def test_without_a_race_or_without_a_step(trace):
-    alone = trace_card(trace.model_copy(update={"plain": []}))
+    alone = trace_card(with_rival(trace, None))
     assert "Speedup" not in alone
     assert "0 tokens in 0 steps: – tokens/s" in trace_card(
-        trace.model_copy(update={"plain": [], "steps": []})
+        with_rival(trace, None).model_copy(update={"steps": []})
     )
 
 

@@ -14,6 +14,7 @@ from explorer.figures.tree_layout import tidy
 from explorer.figures.view import step_view
 from explorer.records.errors import ExplorerError
 from explorer.records.schema import Piece
+from tests.trace_records import with_rival
 from tests.ui.fake_run import SHAPES
 from tests.ui.fakes import FakeLab
 
@@ -95,33 +96,33 @@ def test_lengths_and_race_hold_every_step(trace):
     assert tokens == len(trace.new_token_ids)
     assert bars.layout.shapes[0].x0 < 3 < bars.layout.shapes[0].x1
     assert bars.data[0].x[3] == 3
-    lanes = race_figure(trace.steps, trace.plain).data
-    assert [lane.y[-1] for lane in lanes] == [len(trace.new_token_ids), len(trace.plain)]
+    lanes = race_figure(trace).data
+    assert [lane.y[-1] for lane in lanes] == [len(trace.new_token_ids), len(trace.rival.steps)]
 
 
 def test_race_tells_the_speed_of_both_lanes_and_the_speedup_with_its_spread(trace):
-    expected = race_figures(trace.steps, trace.plain)
-    figure = race_figure(trace.steps, trace.plain, "hydra")
+    expected = race_figures(trace)
+    figure = race_figure(trace)
     ours, theirs = (lane.name for lane in figure.data)
-    assert ours.startswith(f"hydra: {expected.medusa_tps:.1f} tokens/s")
-    assert f"{expected.tokens_per_step:.2f} tokens per step" in ours
-    assert theirs.startswith(f"plain: {expected.plain_tps:.1f} tokens/s")
+    assert ours.startswith(f"medusa: {expected.lane.tokens_per_second:.1f} tokens/s")
+    assert f"{expected.lane.tokens_per_step:.2f} tokens per step" in ours
+    assert theirs.startswith(f"plain: {expected.rival.tokens_per_second:.1f} tokens/s")
     title = f"{expected.speedup:.2f}× ± {expected.spread:.2f}"
     assert figure.layout.title.text == f"{title}, measured"
-    short = race_figure(trace.steps, trace.plain[:15]).layout.title.text
+    short = race_figure(with_rival(trace, trace.rival.steps[:15])).layout.title.text
     assert "estimate" in short
     assert "measured" not in short
 
 
 def test_without_a_race_there_is_one_lane_and_no_speedup(trace):
-    figure = race_figure(trace.steps, [])
+    figure = race_figure(with_rival(trace, None))
     assert len(figure.data) == 1
     assert figure.layout.title.text is None
 
 
-def test_figures_without_a_step():
+def test_figures_without_a_step(make_trace):
     assert lengths_figure([]).data[0].x == ()
-    assert race_figure([], []).data[0].y == (0,)
+    assert race_figure(make_trace([1], [])).data[0].y == (0,)
     with pytest.raises(ExplorerError, match="no step 0"):
         lengths_figure([], 0)
 
@@ -129,7 +130,9 @@ def test_figures_without_a_step():
 def test_hostile_tokens_are_text_in_every_string_of_every_figure(trace):
     evil = trace.model_copy(update={"pieces": {i: Piece(text=EVIL) for i in trace.pieces}})
     view = step_view(evil, 1)
-    race = race_figure(evil.steps, evil.plain, EVIL)
+    settings = evil.header.settings.model_copy(update={"method": EVIL})
+    header = evil.header.model_copy(update={"settings": settings})
+    race = race_figure(evil.model_copy(update={"header": header}))
     for figure in (tree_figure(view, 1), mask_figure(view), race):
         for text in strings(json.loads(figure.to_json())):
             bare = re.sub(r"</?b>|<br>|<extra></extra>", "", text)

@@ -81,7 +81,7 @@ def test_a_trace_prints_as_a_line(trace):
 def test_a_run_is_what_the_events_add_up_to(lab):
     trace = lab.run("abc", max_new_tokens=7, seed=3)
     assert len(trace.new_token_ids) == 7
-    assert trace.plain == []
+    assert trace.rival is None
     settings = trace.header.settings
     assert (settings.method, settings.max_new_tokens, settings.seed) == ("medusa", 7, 3)
     again = lab.run("abc", max_new_tokens=7, seed=3, method="plain")
@@ -91,7 +91,7 @@ def test_a_run_is_what_the_events_add_up_to(lab):
 
 def test_a_race_holds_both_lanes(lab):
     trace = lab.run_race("abc", max_new_tokens=7)
-    assert [token.token_id for token in trace.plain] == trace.new_token_ids
+    assert trace.rival.new_token_ids == trace.new_token_ids
     assert "Both lanes wrote the same tokens." in trace._repr_html_()
 
 

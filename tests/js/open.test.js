@@ -51,3 +51,18 @@ test("a record that was read already is checked as well", () => {
   assert.equal(traceOf(record(), "This").steps.length, 1);
   assert.throws(() => traceOf(record({ steps: [step({ tree: 7 })] }), "This"), /steps\.0\.tree/);
 });
+
+test("a file of an earlier format goes through the server's upgrade, or says where it opens", async () => {
+  const old = gzipSync(JSON.stringify({ ...record(), format_version: 1, plain: [] }));
+  let asked = "";
+  const upgrade = async (file) => {
+    asked = file;
+    return record();
+  };
+  const opening = await openTrace(new Blob([old]), NAME, upgrade);
+  assert.equal(opening.steps.length, 1);
+  assert.deepEqual(Buffer.from(asked, "base64"), old);
+  await assert.rejects(openTrace(new Blob([old]), NAME), /open it in the app/);
+  const refuse = async () => ({ problem: "No." });
+  await assert.rejects(openTrace(new Blob([old]), NAME, refuse), /^OpenError|No\./);
+});

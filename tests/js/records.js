@@ -85,12 +85,28 @@ export const rootStep = (changes = {}) =>
     ...changes,
   });
 
-export const plain = (count, milliseconds = 20) =>
-  Array.from({ length: count }, (_, i) => ({ token_id: 10 + i, prob: 0.7, milliseconds }));
+/** A plain lane of one-row steps. */
+export const plain = (count, milliseconds = 20) => ({
+  header: header({
+    heads: null,
+    num_heads: 0,
+    prompt_position: null,
+    settings: { ...header().settings, method: "plain" },
+  }),
+  trees: [{ name: "root", paths: [] }],
+  steps: Array.from({ length: count }, (_, index) =>
+    rootStep({
+      index,
+      context_length: 3 + index,
+      tree: 0,
+      timings: { heads: 0, draft: 0, verify: milliseconds, accept: 0, commit: 0, record: 1 },
+    }),
+  ),
+});
 
 /** A valid record of a trace. */
 export const record = (changes = {}) => ({
-  format_version: 1,
+  format_version: 2,
   header: header(),
   pieces: Object.fromEntries(
     [..."abcdefghijklmnopqrs"].map((text, i) => [i, { text, bytes: null }]),
@@ -100,8 +116,7 @@ export const record = (changes = {}) => ({
     { name: "root", paths: [] },
   ],
   steps: [step()],
-  plain: plain(2),
-  plain_prefill_ms: 21,
+  rival: plain(2),
   attention: [],
   ...changes,
 });

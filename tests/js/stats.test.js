@@ -32,9 +32,8 @@ test("quantiles of Student's t are those of the tables", () => {
 test("nothing measured is no figure", () => {
   const figures = raceFigures(new Trace());
   assert.deepEqual(figures, {
-    medusa: null,
-    plain: null,
-    perStep: null,
+    lane: { perSecond: null, perStep: null },
+    rival: { perSecond: null, perStep: null },
     speedup: null,
     spread: null,
     estimate: true,
@@ -42,14 +41,14 @@ test("nothing measured is no figure", () => {
 });
 
 test("a speedup by hand: tokens per second of both lanes", () => {
-  const figures = raceFigures(trace({ steps: [step(), step()], plain: plain(16) }));
-  assert.ok(Math.abs(figures.medusa - 4000 / 56) < 1e-9);
-  assert.equal(figures.plain, 50);
-  assert.equal(figures.perStep, 2);
+  const figures = raceFigures(trace({ steps: [step(), step()], rival: plain(16) }));
+  assert.ok(Math.abs(figures.lane.perSecond - 4000 / 56) < 1e-9);
+  assert.equal(figures.rival.perSecond, 50);
+  assert.equal(figures.lane.perStep, 2);
   assert.ok(Math.abs(figures.speedup - 40 / 28) < 1e-9);
   assert.equal(figures.spread, 0); // every step alike
   assert.equal(figures.estimate, false);
-  assert.equal(raceFigures(trace({ plain: plain(15) })).estimate, true);
+  assert.equal(raceFigures(trace({ rival: plain(15) })).estimate, true);
 });
 
 test("acceptance by depth counts steps that reached it, never drafted nodes", () => {
@@ -83,6 +82,6 @@ test("lengths, and rows that gave no token: those of steps with a pass", () => {
 });
 
 test("a tree breaks even at its median step over a plain one", () => {
-  assert.equal(breakEven(trace({ plain: plain(3, 14) }), 0), 2);
-  assert.equal(breakEven(trace({ plain: [] }), 0), null);
+  assert.equal(breakEven(trace({ rival: plain(3, 14) }), 0), 2);
+  assert.equal(breakEven(trace({ rival: null }), 0), null);
 });

@@ -42,14 +42,14 @@ test("a lane's clock leaves out the time of recording", () => {
   assert.deepEqual(tokens.at(1), { id: 11, depth: 1, step: 0 });
 });
 
-test("the step and the plain token at a moment", () => {
+test("the step at a moment, and the rival's token", () => {
   const run = two();
   assert.deepEqual(
     [0, 0.027, 0.028, 0.1].map((s) => run.stepAt(s)),
     [0, 0, 0, 1],
   );
   assert.deepEqual(
-    [0, 0.02, 0.039, 0.04, 9].map((s) => run.plainAt(s)),
+    [0, 0.02, 0.039, 0.04, 9].map((s) => run.rival.tokensAt(s)),
     [0, 1, 1, 2, 2],
   );
   assert.equal(run.seconds, 0.056);
@@ -78,14 +78,14 @@ test("the rule in force where it was left to the temperature", () => {
   assert.equal(new Trace().rule, "greedy");
 });
 
-test("medians, of all and of plain steps as they come", () => {
+test("medians, of all and of a lane's steps as they come", () => {
   assert.equal(median([]), null);
   assert.equal(median([3, 1, 2]), 2);
   assert.equal(median([4, 1, 2, 3]), 2.5);
-  const run = trace({ plain: plain(2, 10) });
-  assert.equal(run.plainMs, 10);
-  plain(3, 30).forEach((token) => void run.addPlain(token));
-  assert.equal(run.plainMs, 30);
+  const { rival } = trace({ rival: plain(2, 10) });
+  assert.equal(rival.usualMs, 10);
+  for (const more of plain(3, 30).steps) rival.addStep(more);
+  assert.equal(rival.usualMs, 30);
 });
 
 test("a head's weights are kept once", () => {
@@ -97,10 +97,10 @@ test("a head's weights are kept once", () => {
   assert.equal(run.attention.length, 2);
 });
 
-test("the racing lane is called as the run says, in old traces by its method", () => {
+test("a lane is called as the run says, in old traces by its method", () => {
   const named = (method, shown) => nameOf({ header: { settings: { method }, shown } });
   assert.equal(named("hydra", { title: "Hydra heads", drafter: "" }), "Hydra heads");
   assert.equal(named("draft-model"), "Draft model");
-  assert.equal(named("plain"), "Plain again");
-  assert.equal(nameOf({ header: null }), "Medusa");
+  assert.equal(named("plain"), "Plain");
+  assert.equal(nameOf({ header: null }), "");
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { firstFault } from "../../assets/step_explorer/validate.js";
-import { header, record, rootStep, step } from "./records.js";
+import { header, plain, record, rootStep, step } from "./records.js";
 
 const inStep = (changes) => record({ steps: [step(), step({ index: 1, ...changes })] });
 const inHeader = (changes) => record({ header: header(changes) });
@@ -16,7 +16,7 @@ const head = (changes) =>
 
 test("a valid trace has no fault, old ones neither", () => {
   assert.equal(firstFault(record({ steps: [step(), rootStep()] })), null);
-  const { attention: _, plain: __, ...old } = record();
+  const { attention: _, rival: __, ...old } = record();
   const { continued_tokens: ___, ...oldHeader } = header();
   const { draft_top, price, thresholds, lookahead, ...oldStep } = step();
   assert.deepEqual([draft_top, price, thresholds, lookahead], [null, null, null, null]);
@@ -57,7 +57,10 @@ const FAULTS = {
   "steps.1.bonus": inStep({ bonus: "x" }),
   "steps.1.positions": inStep({ positions: [null] }),
   "steps.1.timings": inStep({ timings: { ...step().timings, verify: Number.NaN } }),
-  plain: record({ plain: [{ token_id: 1, prob: 0.5 }] }),
+  "rival.trees is missing": record({ rival: { ...plain(1), trees: null } }),
+  "rival.header.prompt_ids": record({
+    rival: { ...plain(1), header: header({ prompt_ids: [7] }) },
+  }),
   attention: record({ attention: {} }),
 };
 

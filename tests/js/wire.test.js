@@ -48,8 +48,8 @@ function run(...events) {
   return trace;
 }
 
-const begun = ["run", header(), [10, "a", 11, ["f09f"]]];
-const stepped = (changes) => ["step", packed(changes), [13, "d"], [{ name: "x", paths: [[0]] }]];
+const begun = ["run", 0, header(), [10, "a", 11, ["f09f"]]];
+const stepped = (changes) => ["step", 0, packed(changes), [13, "d"], [{ name: "x", paths: [[0]] }]];
 
 test("a run begins with its header and pieces, text or bytes", () => {
   const trace = run(begun);
@@ -107,14 +107,22 @@ test("a step without a pass has no predictions", () => {
   assert.deepEqual(step.base_top, []);
 });
 
-test("the plain lane and late positions", () => {
-  const trace = run(begun, ["prefill", 21], ["plain", 10, 700_000, 20, []], stepped(), [
-    "positions",
-    [[4, 13, [[16], [500_000]]]],
-    [16, "p"],
-  ]);
-  assert.equal(trace.plainPrefill, 21);
-  assert.deepEqual(trace.plain, [{ token_id: 10, prob: 0.7, milliseconds: 20 }]);
+test("the rival's lane and late positions", () => {
+  const rival = ["run", 1, header({ prefill_ms: 21 }), []];
+  const [, , ...second] = stepped();
+  const trace = run(
+    begun,
+    rival,
+    stepped(),
+    ["step", 1, ...second],
+    ["positions", 0, [[4, 13, [[16], [500_000]]]], [16, "p"]],
+  );
+  assert.equal(trace.rival.header.prefill_ms, 21);
+  assert.deepEqual(
+    trace.rival.steps,
+    trace.steps.map((step) => ({ ...step, positions: trace.rival.steps[0].positions })),
+  );
+  assert.deepEqual([trace.steps.length, trace.rival.tokens.length], [1, 2]);
   assert.deepEqual(trace.headsBefore({ context_length: 5 })[0].ids, [16]);
   assert.equal(trace.piece(16).text, "p");
 });

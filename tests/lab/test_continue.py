@@ -54,7 +54,7 @@ def test_the_header_tells_what_is_continued(tiny):
     settings = third.header.settings
     assert (settings.system_prompt, settings.raw_prompt) == ("Be brief.", True)
     assert (second.header.settings.tree, settings.tree) == ("chain:1", "auto")
-    assert len(second.plain) == 3
+    assert len(second.rival.steps) == 3
 
 
 def test_a_trace_from_a_file_is_continued(tiny):

@@ -73,7 +73,7 @@ def test_after_commit_the_cache_is_that_of_a_plain_pass(lab, tree_pass):
 @pytest.mark.parametrize("tree", ["auto", "chain:3", "cartesian:4,3,2"])
 def test_greedy_race_is_identical(lab, prompt, tree):
     trace = race(lab, prompt, tree=tree, max_new_tokens=32)
-    assert trace.new_token_ids == [token.token_id for token in trace.plain]
+    assert trace.new_token_ids == trace.rival.new_token_ids
     assert len(trace.new_token_ids) in range(1, 33)
 
 
@@ -108,7 +108,7 @@ def test_a_draft_that_is_the_model_itself_accepts_everything(lab, temperature):
 
 def test_sampled_race_is_identical_with_the_same_seed(lab):
     trace = race(lab, temperature=0.8, top_p=0.9, tree="chain:2", max_new_tokens=24, seed=7)
-    assert trace.new_token_ids == [token.token_id for token in trace.plain]
+    assert trace.new_token_ids == trace.rival.new_token_ids
 
 
 def test_a_trace_read_back_is_the_trace_written(lab, tmp_path):
@@ -192,7 +192,7 @@ def test_cancel_ends_both_lanes(lab):
             cancel.set()
     trace = builder.trace()
     assert len(trace.steps) < 8
-    assert len(trace.plain) < 12
+    assert len(trace.rival.steps) < 12
 
 
 def test_a_plain_run_tells_the_heads_predictions_too(lab):

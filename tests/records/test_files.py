@@ -75,7 +75,7 @@ def test_json_but_no_trace(value):
         parse_trace(packed(value))
 
 
-@pytest.mark.parametrize("version", [0, 2, 99])
+@pytest.mark.parametrize("version", [0, 3, 99])
 def test_other_version_says_which_it_needs(trace, version):
     value = json.loads(trace.model_dump_json()) | {"format_version": version, "news": []}
     with pytest.raises(ExplorerError, match=f"needs .* trace format {version}"):
@@ -90,7 +90,7 @@ def test_other_version_says_which_it_needs(trace, version):
         (("steps", 0, "tree"), 99),
         (("steps", 0, "accepted"), [400]),
         (("steps", 0, "draft_probs", 1), 1.5),
-        (("plain", 0, "milliseconds"), -1),
+        (("rival", "steps", 0, "emitted"), [-1]),
         (("more",), "unknown field"),
     ],
 )

@@ -88,10 +88,11 @@ def _race(
 
 
 def _differing(trace: Trace) -> Trace:
-    *before, last = trace.plain
-    other = next(token for token in trace.pieces if token != last.token_id)
-    changed = last.model_copy(update={"token_id": other})
-    return trace.model_copy(update={"plain": [*before, changed]})
+    *before, last = trace.rival.steps
+    other = next(token for token in trace.pieces if token != last.emitted[0])
+    changed = last.model_copy(update={"token_ids": [other], "emitted": [other]})
+    rival = trace.rival.model_copy(update={"steps": [*before, changed]})
+    return trace.model_copy(update={"rival": rival})
 
 
 def _memory(megabytes: float) -> ExtraMemory:

@@ -6,19 +6,16 @@ import itertools
 import math
 import random
 import re
-import threading
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from explorer.records.continuation import Continuation
-from explorer.records.events import Event, PlainRecorded, PlainStarted, RunStarted, StepRecorded
+from explorer.records.events import Event, RunStarted, StepRecorded
 from explorer.records.floor import StepFloor
-from explorer.records.methods import METHODS
+from explorer.records.methods import METHODS, PLAIN
 from explorer.records.schema import (
     Header,
     Piece,
-    PlainToken,
     Position,
     Settings,
     Shown,
@@ -30,6 +27,7 @@ from explorer.records.schema import (
 from explorer.records.settings import DecodeSettings
 
 EOS = "<|im_end|>"
+PROMPT = 30  # tokens
 
 
 OTHERS = [" the", " of", " quick", "\n", " fox", " מלך", "<b>", "\u200b", " search", ")", " and"]
@@ -92,16 +90,14 @@ class Vocabulary:
         return out
 
 
-def scripted_run(
+def scripted_lane(
     text: str,
-    pace: float,
     shapes: Sequence[int],
     prompt: str,
     settings: DecodeSettings,
-    cancel: threading.Event | None,
     before: Continuation | None,
 ) -> Iterator[Event]:
-    """Both lanes of a race that writes `text`, with the trees SHAPES[s] of `shapes` in turn."""
+    """The lane of one method that writes `text`, with the trees SHAPES[s] of `shapes` in turn."""
     words, rng = Vocabulary(), random.Random(settings.seed)
     target = words.tokens(text)[before.continued_tokens if before else 0 :]
     target = target[: settings.max_new_tokens]
@@ -115,32 +111,28 @@ def scripted_run(
         ids = {"prompt_ids": before.ids, "continued_tokens": before.continued_tokens}
         header = header.model_copy(update=ids)
     yield RunStarted(header=header, pieces=words.pieces)
-    yield PlainStarted(prefill_ms=21.0)
-    at, index, plain = 0, 0, 0
-    while at < len(target) or plain < len(target):
-        if cancel is not None and cancel.is_set():
+    at, prefix = 0, len(header.prompt_ids)
+    for index in itertools.count():
+        if at >= len(target):
             return
-        time.sleep(pace)
-        if at < len(target):
-            shape = shapes[index % len(shapes)]
-            step = _step(index, at, target, shape, words, rng)
-            yield StepRecorded(step=step, trees=SHAPES if index == 0 else [])
-            at, index = at + len(step.emitted), index + 1
-        for _ in range(2):
-            if plain < len(target):
-                yield PlainRecorded(
-                    token=PlainToken(
-                        token_id=target[plain], prob=0.7, milliseconds=rng.uniform(18, 23)
-                    )
-                )
-                plain += 1
+        step = _step(index, at, prefix, target, shapes[index % len(shapes)], words, rng)
+        yield StepRecorded(step=step, trees=SHAPES if index == 0 else [])
+        at += len(step.emitted)
 
 
 def _step(
-    index: int, at: int, target: list[int], shape: int, words: Vocabulary, rng: random.Random
+    index: int,
+    at: int,
+    prefix: int,
+    target: list[int],
+    shape: int,
+    words: Vocabulary,
+    rng: random.Random,
 ) -> Step:
     left = len(target) - at
-    if left == 1:
+    ends = left == 1  # with its root, so that no pass is needed
+    drafts = shape > 0
+    if ends:
         shape = 0
     tree = SHAPES[shape]
     parents, depths = tree.parents, tree.depths
@@ -166,38 +158,41 @@ def _step(
     joint = [1.0]
     for row in range(1, n):
         joint.append(round(joint[parents[row]] * draft[row], 6))
-    bare = n == 1
     choices = [bonus if row == accepted[-1] else rng.choice(known) for row in range(n)]
     for row in accepted[1:]:
         choices[parents[row]] = tokens[row]
     choices = [choice if choice is not None else known[0] for choice in choices]
     return Step(
         index=index,
-        context_length=30 + at,
+        context_length=prefix + at,
         tree=shape,
         token_ids=tokens,
         draft_probs=draft,
         joint_probs=joint,
         base_probs=[1.0] + [round(rng.uniform(0.01, 0.9), 4) for _ in range(n - 1)],
         base_ranks=[0 if row in accepted else rng.randrange(1, 40) for row in range(n)],
-        choices=[] if bare else choices,
+        choices=[] if ends else choices,
         verdicts=verdicts,
-        base_top=[] if bare else [_top(choices[row], known, rng) for row in range(n)],
+        base_top=[] if ends else [_top(choices[row], known, rng) for row in range(n)],
         accepted=accepted,
         emitted=emitted,
-        bonus=None if bare else bonus,
-        bonus_prob=None if bare else 0.61,
-        positions=[_position(30 + at + i, token, known, rng) for i, token in enumerate(emitted)],
-        timings=Timings(
-            heads=2.1,
-            draft=rng.uniform(0.3, 0.6),
-            verify=rng.uniform(24, 30),
-            accept=0.2,
-            commit=0.4,
-            record=1.0,
-        ),
-        floor=None if bare else StepFloor(bytes=104_000_000 + at, milliseconds=5.25),
+        bonus=bonus,
+        bonus_prob=None if ends else 0.61,
+        positions=[
+            _position(prefix + at + i, token, known, rng)
+            for i, token in enumerate(emitted if drafts else ())
+        ],
+        timings=_timings(drafts, ends, rng),
+        floor=None if ends else StepFloor(bytes=104_000_000 + at, milliseconds=5.25),
     )
+
+
+def _timings(drafts: bool, ends: bool, rng: random.Random) -> Timings:
+    if ends:
+        return Timings(draft=0.02, record=1.0)
+    heads = {"heads": 2.1, "draft": rng.uniform(0.3, 0.6)} if drafts else {}
+    verify = rng.uniform(24, 30) if drafts else rng.uniform(18, 23)
+    return Timings(**heads, verify=verify, accept=0.2, commit=0.4, record=1.0)
 
 
 def _top(first: int, known: list[int], rng: random.Random) -> TopTokens:
@@ -214,20 +209,22 @@ def _position(index: int, base: int, known: list[int], rng: random.Random) -> Po
 def _header(
     prompt: str, settings: DecodeSettings, eos: int, words: Vocabulary, rng: random.Random
 ) -> Header:
+    drafts = settings.method != PLAIN
+    position = _position(PROMPT - 1, next(iter(words.pieces)), list(words.pieces), rng)
     return Header(
         created="2026-01-02T03:04:05Z",
         explorer_version="0.1.0",
         model="SmolLM2-135M",
-        heads="default",
-        num_heads=4,
+        heads="default" if drafts else None,
+        num_heads=4 if drafts else 0,
         backend="int4",
         device="cpu",
         versions={"python": "3"},
         settings=Settings(**settings.model_dump() | {"acceptance": settings.rule}),
         shown=Shown(title=METHODS[settings.method].title, drafter=METHODS[settings.method].drafter),
         prompt=prompt,
-        prompt_ids=[1, 2, 3],
-        prompt_position=_position(29, next(iter(words.pieces)), list(words.pieces), rng),
+        prompt_ids=list(itertools.islice(itertools.cycle(words.pieces), PROMPT)),
+        prompt_position=position if drafts else None,
         prefill_ms=20.0,
         eos_ids=[eos],
     )

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator, Sequence
+
+from explorer.decoding.race import interleave
 
 from explorer.records.continuation import Continuation
 from explorer.records.errors import ExplorerError
-from explorer.records.events import Event, PlainRecorded, PlainStarted, TraceBuilder
+from explorer.records.events import Event, TraceBuilder
+from explorer.records.methods import PLAIN
 from explorer.records.schema import Trace
 from explorer.records.settings import DecodeSettings
-from tests.ui.fake_run import scripted_run
+from tests.ui.fake_run import scripted_lane
 
 TEXT = (
     "A binary search finds a value in a sorted list 🔎. It looks at the middle element first:\n\n"
@@ -40,12 +44,14 @@ class FakeLab:
         self.lock = threading.Lock()
 
     def decode(
-        self, prompt: str, settings: DecodeSettings, cancel: threading.Event | None = None
+        self,
+        prompt: str | Continuation,
+        settings: DecodeSettings,
+        cancel: threading.Event | None = None,
     ) -> Iterator[Event]:
-        """The speculative lane alone."""
-        for event in self.race(prompt, settings, cancel):
-            if not isinstance(event, PlainStarted | PlainRecorded):
-                yield event
+        """One lane."""
+        for _, event in self._lanes(prompt, [settings], cancel):
+            yield event
 
     def compare(
         self,
@@ -54,19 +60,29 @@ class FakeLab:
         methods: Sequence[str],
         cancel: threading.Event | None = None,
     ) -> Iterator[tuple[str, Event]]:
-        """One method after the other, plain with bare roots."""
-        for method in methods:
-            lane = FakeLab(self.text, self.pace, (0,) if method == "plain" else self.shapes)
-            asked = settings.model_copy(update={"method": method})
-            yield from ((method, event) for event in lane.decode(prompt, asked, cancel))
+        """Any methods, a few steps of each in turn."""
+        lanes = [settings.model_copy(update={"method": method}) for method in methods]
+        for number, event in self._lanes(prompt, lanes, cancel):
+            yield methods[number], event
 
     def race(
         self,
         prompt: str | Continuation,
         settings: DecodeSettings,
         cancel: threading.Event | None = None,
+        against: str = PLAIN,
     ) -> Iterator[Event]:
-        """Both lanes, a step of each in turn."""
+        """Two lanes, a few steps of each in turn."""
+        lanes = [settings, settings.model_copy(update={"method": against})]
+        for number, event in self._lanes(prompt, lanes, cancel):
+            yield event.model_copy(update={"lane": number})
+
+    def _lanes(
+        self,
+        prompt: str | Continuation,
+        lanes: Sequence[DecodeSettings],
+        cancel: threading.Event | None,
+    ) -> Iterator[tuple[int, Event]]:
         before = prompt if isinstance(prompt, Continuation) else None
         prompt = before.header.prompt if before else prompt
         if "explode" in prompt:
@@ -75,11 +91,19 @@ class FakeLab:
             raise ExplorerError("The tree <img src=x onerror=alert(1)> is too deep: use another.")
         hostile = prompt[0] in "<$"
         text = prompt if hostile else self.text
-        shapes = (1,) if hostile else self.shapes
+        drafting = (1,) if hostile else self.shapes
         pace = {"quick": 0.0, "slow": 4 * self.pace}.get(prompt, self.pace)
+        running = {}
+        for number, lane in enumerate(lanes):
+            shapes = (0,) if lane.method == PLAIN else drafting
+            running[number] = scripted_lane(text, shapes, prompt, lane, before)
         with self.lock:
             try:
-                yield from scripted_run(text, pace, shapes, prompt, settings, cancel, before)
+                for number, event in interleave(running):
+                    yield number, event
+                    time.sleep(pace if number == 0 else 0)
+                    if cancel is not None and cancel.is_set():
+                        return
             finally:
                 self.closed += 1
 

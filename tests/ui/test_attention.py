@@ -158,8 +158,8 @@ def test_a_question_between_two_turns_leaves_the_run_as_it_is():
         assert "heads" in ask(desk)
     session = sent[0][handlers.page.session]
     assert session.phase == "done"
-    assert session.ours == session.theirs
-    assert len(session.ours) == 40
+    assert session.tokens[0] == session.tokens[1]
+    assert len(session.tokens[0]) == 40
 
 
 def test_without_a_model_the_sentence_says_so():

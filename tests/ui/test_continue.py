@@ -41,24 +41,24 @@ def test_a_run_goes_on_with_the_tokens_so_far_and_the_present_settings():
     assert why_not(handlers, sent) is None
     second, sent = continued(handlers, first, max_new_tokens=12, method="hydra", tree="chain:2")
     begun, settings = lab.begun
-    assert begun == Continuation(first.header, first.ours)
+    assert begun == Continuation(first.header, first.tokens[0])
     assert (settings.method, settings.tree) == ("hydra", "chain:2")
     assert second.header.continued_tokens == 20
     assert second.key != first.key
-    header = messages(handlers, sent)[0]["events"][0][1]
-    assert header["prompt_ids"] == [1, 2, 3, *first.ours]
+    header = messages(handlers, sent)[0]["events"][0][2]
+    assert header["prompt_ids"] == [*first.header.prompt_ids, *first.tokens[0]]
     assert header["continued_tokens"] == 20
     third, _ = continued(handlers, second, max_new_tokens=4)
     assert third.header.continued_tokens == 32
     whole, _ = finished(handlers, ENDLESS, max_new_tokens=36)
-    assert first.ours + second.ours + third.ours == whole.ours
+    assert first.tokens[0] + second.tokens[0] + third.tokens[0] == whole.tokens[0]
 
 
 def test_a_stopped_run_goes_on():
     handlers = handlers_of(FakeLab(pace=0.02))
     run = handlers.run(None, ENDLESS, *values(max_new_tokens=1000))
     session = next(run)[handlers.page.session]
-    while not session.ours:
+    while not session.tokens[0]:
         next(run)
     handlers.stop(session)
     assert why_not(handlers, list(run)) is None
@@ -69,7 +69,7 @@ def test_a_stopped_run_goes_on():
     ("limits", "context", "prompt", "told"),
     [
         (PRIVATE, 2_000, "hi", "model has ended its text"),
-        (PRIVATE, 43, ENDLESS, "the text has 43 tokens, and the model reads 43 in all"),
+        (PRIVATE, 70, ENDLESS, "the text has 70 tokens, and the model reads 70 in all"),
         (replace(PUBLIC, continued_text=30), 9_000, ENDLESS, "up to 30 are continued here"),
     ],
 )

@@ -68,8 +68,8 @@ def test_a_run_streams_every_event_once_and_in_order():
     assert firsts == [0, *itertools.accumulate(lengths)][:-1]
     assert {message["run"] for message in told} == {session.key}
     assert [message["live"] for message in told] == [True] * (len(told) - 1) + [False]
-    steps = [event[1] for m in told for event in m["events"] if event[0] == "step"]
-    assert sum(len(step["e"]) for step in steps) == 40 == len(session.ours)
+    steps = [event[2] for m in told for event in m["events"] if event[:2] == ["step", 0]]
+    assert sum(len(step["e"]) for step in steps) == 40 == len(session.tokens[0])
     assert handlers.worker.ahead(handlers.worker.enter()) == 0  # the run has left the queue
 
 
@@ -108,7 +108,7 @@ def test_a_page_that_goes_away_frees_the_model():
     handlers = handlers_of(fake)
     run = handlers.run(None, "hi", *values())
     session = next(run)[handlers.page.session]
-    while not session.ours:
+    while not session.tokens[0]:
         next(run)
     run.close()
     end = time.monotonic() + 5

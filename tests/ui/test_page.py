@@ -25,4 +25,4 @@ def test_recorded_runs_open_and_are_small():
         wanted = DecodeSettings(**{**example.settings, **example.recorded})
         assert trace.header.settings.tree == wanted.tree
         assert trace.header.settings.acceptance == wanted.rule
-        assert trace.plain, path.name
+        assert trace.rival, path.name

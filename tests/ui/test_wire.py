@@ -18,7 +18,7 @@ def wire_of(lab: FakeLab, **settings: object) -> Wire:
 
 def test_a_step_of_64_rows_is_small_and_flat_over_the_run():
     wire = wire_of(FakeLab(shapes=(TREE_64,)), max_new_tokens=400)
-    sizes = [len(json.dumps(event).encode()) for event in wire.packed if event[0] == "step"]
+    sizes = [len(json.dumps(event).encode()) for event in wire.packed if event[:2] == ["step", 0]]
     assert max(sizes[1:-1]) <= 12_000
     early, late = sizes[1:11], sizes[-11:-1]
     assert sum(late) < 1.2 * sum(early)
@@ -34,8 +34,8 @@ def test_every_position_is_told_once_and_never_many_at_a_time():
             expected += [position.index for position in event.step.positions]
     wire.add(PositionsRecorded(positions=[]))
     wire.end()
-    steps = [event[1]["p"] for event in wire.packed if event[0] == "step"]
-    rest = [event[1] for event in wire.packed if event[0] == "positions"]
+    steps = [event[2]["p"] for event in wire.packed if event[:2] == ["step", 0]]
+    rest = [event[2] for event in wire.packed if event[0] == "positions"]
     assert max(map(len, steps)) <= MAX_POSITIONS
     told = [position[0] for bunch in [*steps, *rest] for position in bunch]
     assert told == expected
@@ -45,8 +45,7 @@ def test_a_piece_is_told_once():
     wire = wire_of(FakeLab())
     told = []
     for event in wire.packed:
-        at = {"run": 2, "step": 2, "positions": 2, "plain": 4}.get(event[0])
-        told += event[at][::2] if at else []
+        told += event[3][::2]
     assert len(told) == len(set(told))
 
 
@@ -58,7 +57,7 @@ def test_a_message_holds_what_comes_from_an_event_on():
 
 def test_a_step_is_told_with_its_floor():
     floors = {
-        tuple(event[1]["f"] or ()) for event in wire_of(FakeLab()).packed if event[0] == "step"
+        tuple(event[2]["f"] or ()) for event in wire_of(FakeLab()).packed if event[0] == "step"
     }
     assert {pair[1] for pair in floors if pair} == {5.25}
     assert all(pair[0] >= 104_000_000 for pair in floors if pair)
@@ -72,4 +71,4 @@ def test_the_price_of_the_nodes_is_told():
             event = event.model_copy(update={"step": priced})
         packed.add(event)
     packed.end()
-    assert {event[1]["pr"] for event in packed.packed if event[0] == "step"} == {0.25}
+    assert {event[2]["pr"] for event in packed.packed if event[0] == "step"} == {0.25}

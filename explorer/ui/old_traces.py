@@ -1,0 +1,30 @@
+"""Traces of earlier formats, for the browser: it reads today's format alone."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import threading
+
+from explorer.records.errors import ExplorerError
+from explorer.records.files import parse_trace
+
+MAX_BYTES = 4 * 2**20  # of a file; recorded runs have some tens of kilobytes
+_ONE_AT_A_TIME = threading.Lock()
+
+
+def upgraded(file: object) -> str:
+    """The trace in a file (base64) as JSON of today's format, or {"problem": a sentence}."""
+    try:
+        if not isinstance(file, str) or len(file) > MAX_BYTES * 4 / 3:
+            raise ExplorerError(
+                f"A trace of an earlier format may have {MAX_BYTES // 2**20} MB here: open it in "
+                "Python and save it again."
+            )
+        with _ONE_AT_A_TIME:
+            return parse_trace(base64.b64decode(file, validate=True)).model_dump_json()
+    except binascii.Error:
+        return json.dumps({"problem": "The file did not arrive whole: open it again."})
+    except ExplorerError as error:
+        return json.dumps({"problem": str(error)})
