@@ -77,7 +77,7 @@ def test_speedup_and_spread_are_those_of_the_analysis(tokens):
     )
     expected = race_figures(trace)
     assert figures["speedup"] == pytest.approx(expected.speedup, rel=1e-9)
-    assert figures["spread"] == pytest.approx(expected.spread, rel=1e-6)
+    assert figures["half_width"] == pytest.approx(expected.half_width, rel=1e-6)
     assert figures["lane"]["perStep"] == pytest.approx(expected.lane.tokens_per_step)
     assert figures["estimate"] == expected.estimate
 

@@ -86,7 +86,7 @@ export interface BenchReport {
   prompts: number;
   identical_prompts: number;
   speedup: number | null;
-  spread: number | null;
+  half_width: number | null;
   methods: Record<string, MethodFigures>;
   per_category: Record<string, CategoryFigures>;
   overhead: Overhead[];
@@ -102,11 +102,11 @@ export interface BenchReport {
   sentence: string;
 }
 
-/** One method's races of one category of prompts; `spread` as in BenchReport. */
+/** One method's races of one category of prompts; `half_width` as in BenchReport. */
 export interface CategoryFigures {
   prompts: number;
   speedup: number | null;
-  spread: number | null;
+  half_width: number | null;
   tokens_per_step: number | null;
 }
 
@@ -230,7 +230,7 @@ export interface MethodDetails {
   explanation: string;
   identical_prompts: number;
   plain_tokens_per_second: number | null;
-  spread: number | null;
+  half_width: number | null;
   acceptance: DepthFigures[];
   emitted_per_step: Record<string, number>;
   per_category: Record<string, CategoryFigures>;
@@ -316,7 +316,7 @@ export interface PromptFigures {
   tokens_per_second: number | null;
   plain_tokens_per_second: number | null;
   speedup: number | null;
-  spread: number | null;
+  half_width: number | null;
   difference?: Difference | null;
 }
 

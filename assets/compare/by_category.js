@@ -120,20 +120,20 @@ function categoryOf([name, some], { x }, top, width) {
     s("text", { class: "cx-category", x: 2, y: top + 15 }, short(name)),
     s("text", { class: "cx-quiet", x: 2, y: top + 29 }, plural(some[0][1].prompts, "prompt")),
   ];
-  some.forEach(([method, { speedup, spread }], i) => {
+  some.forEach(([method, { speedup, half_width }], i) => {
     const y = top + GAP / 2 + LINE * (i + 0.5);
     const title = s(
       "title",
       {},
-      `${name}, ${method}: ${ratio(speedup)}×${spread === null ? "" : ` ± ${ratio(spread)}`}`,
+      `${name}, ${method}: ${ratio(speedup)}×${half_width === null ? "" : ` ± ${ratio(half_width)}`}`,
     );
     const whisker =
-      spread === null
+      half_width === null
         ? null
         : s("path", {
             class: "cx-whisker",
             style: `stroke: ${colour(method)}`,
-            d: `M${x(speedup - spread)} ${y}H${x(speedup + spread)}`,
+            d: `M${x(speedup - half_width)} ${y}H${x(speedup + half_width)}`,
           });
     parts.push(s("g", {}, title, whisker, mark(method, x(speedup), y)));
   });

@@ -88,7 +88,7 @@ export function csv(report) {
   const head = [
     "method",
     ...FIGURES,
-    "spread",
+    "half_width",
     "plain_tokens_per_second",
     ...SHARES.map((part) => `share_${part}`),
     "acceptance_by_depth",
@@ -103,7 +103,7 @@ export function csv(report) {
     return [
       method,
       ...FIGURES.map((field) => figures[field]),
-      details?.spread,
+      details?.half_width,
       details?.plain_tokens_per_second,
       ...SHARES.map((part) => figures.shares?.[part]),
       details?.acceptance.map(({ rate: value }) => value ?? "").join(" "),
@@ -165,12 +165,12 @@ function markdownRow(method, figures, report) {
       NONE,
       "the baseline",
     ];
-  const spread = details.spread === null ? "" : ` ± ${ratio(details.spread)}`;
+  const half_width = details.half_width === null ? "" : ` ± ${ratio(details.half_width)}`;
   return [
     `\`${method}\``,
     rate(figures.tokens_per_second),
     rate(details.plain_tokens_per_second),
-    `${ratio(figures.speedup)}×${spread}`,
+    `${ratio(figures.speedup)}×${half_width}`,
     ratio(figures.tokens_per_step),
     details.acceptance.map(({ rate: value }) => percent(value)).join(" ") || NONE,
     details.memory

@@ -88,14 +88,14 @@ function fastest(report) {
   const fast = (/** @type {string} */ name) => methods[name].speedup ?? 0;
   const [best] = Object.keys(details).sort((a, b) => fast(b) - fast(a));
   const { speedup, tokens_per_second: ours } = methods[best];
-  const { spread, plain_tokens_per_second: plain } = details[best];
+  const { half_width, plain_tokens_per_second: plain } = details[best];
   if (speedup === null) return "The replies are too short to time: ask for more new tokens.";
-  const sure = spread === null ? "" : ` ± ${ratio(spread)}`;
+  const sure = half_width === null ? "" : ` ± ${ratio(half_width)}`;
   const speeds = `${rate(ours)} against ${rate(plain)} tokens/s`;
   const told = `${best}, at ${ratio(speedup)}×${sure} plain (${speeds})`;
   if (speedup <= 1)
     return `No method beat plain decoding over ${plural(prompts, "prompt")}: closest was ${told}.`;
-  const unsure = spread === null || speedup - 1 < spread;
+  const unsure = half_width === null || speedup - 1 < half_width;
   const doubt = unsure ? ", too little to tell from plain with so few prompts" : "";
   return `Fastest over ${plural(prompts, "prompt")}: ${told}${doubt}.`;
 }

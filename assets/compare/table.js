@@ -179,7 +179,7 @@ function cells(page, name) {
   return [
     speed,
     cell("is-number sx-soft", rate(details.plain_tokens_per_second)),
-    speedup(figures.speedup, details.spread),
+    speedup(figures.speedup, details.half_width),
     perStep,
     cell("", ...depths(details.acceptance)),
     time,
@@ -195,25 +195,26 @@ const cell = (kind, ...inside) => h("td", { class: kind || null }, ...inside);
 /**
  * Faster and slower are told by sign and word, too.
  * @param {number | null} value
- * @param {number | null} spread
+ * @param {number | null} half_width
  */
-function speedup(value, spread) {
+function speedup(value, half_width) {
   if (value === null) return cell("is-number sx-soft", NONE);
-  const unsure = spread === null || Math.abs(value - 1) < spread;
+  const unsure = half_width === null || Math.abs(value - 1) < half_width;
   const kind = unsure ? "even" : value > 1 ? "fast" : "slow";
   const words = {
-    even: "within the spread of plain",
+    even: "within the interval around plain",
     fast: "faster than plain",
     slow: "slower than plain",
   }[kind];
   const sign = { even: "≈", fast: "▲", slow: "▼" }[kind];
-  const about = spread === null ? "one prompt: no interval" : `95 % interval ± ${ratio(spread)}`;
+  const about =
+    half_width === null ? "one prompt: no interval" : `95 % interval ± ${ratio(half_width)}`;
   return h(
     "td",
     { class: `is-number cx-speedup is-${kind}`, title: `${words}; ${about}` },
     h("span", { class: "cx-sign", "aria-label": words, role: "img" }, sign),
     h("strong", {}, `${ratio(value)}×`),
-    h("small", {}, spread === null ? "" : ` ± ${ratio(spread)}`),
+    h("small", {}, half_width === null ? "" : ` ± ${ratio(half_width)}`),
   );
 }
 

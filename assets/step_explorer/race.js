@@ -192,9 +192,9 @@ function speedup(element, trace) {
       h("p", {}, "nothing measured yet"),
     );
   }
-  const { speedup: value, spread, estimate } = figures;
+  const { speedup: value, half_width, estimate } = figures;
   const rival = trace.rival ? nameOf(trace.rival).toLowerCase() : "";
-  const [kind, words] = judged(value, estimate ? null : spread, rival);
+  const [kind, words] = judged(value, estimate ? null : half_width, rival);
   const [tokens, steps] = [
     plural(trace.tokens.length, "token"),
     plural(trace.steps.length, "step"),
@@ -203,7 +203,7 @@ function speedup(element, trace) {
     ? `estimate: only ${plural(trace.rival?.tokens.length ?? 0, "token")} of ${rival} so far`
     : `measured, ${tokens}, ${steps}`;
   element.className = `sx-speedup is-${kind}`;
-  const sure = spread === null || estimate ? "" : ` ± ${ratio(spread)}`;
+  const sure = half_width === null || estimate ? "" : ` ± ${ratio(half_width)}`;
   return replace(
     element,
     h("strong", {}, `${ratio(value)}×`, h("em", {}, sure)),
@@ -214,13 +214,13 @@ function speedup(element, trace) {
 
 /**
  * @param {number} value
- * @param {number | null} spread
+ * @param {number | null} half_width
  * @param {string} rival
  */
-function judged(value, spread, rival) {
+function judged(value, half_width, rival) {
   if (value >= SLOWER && value <= FASTER) return ["even", `as fast as ${rival}`];
-  const unsure = spread !== null && Math.abs(value - 1) < spread;
-  const doubt = unsure ? ", but within the spread" : "";
+  const unsure = half_width !== null && Math.abs(value - 1) < half_width;
+  const doubt = unsure ? ", but within the interval" : "";
   if (value < SLOWER) return ["slow", `slower than ${rival}${doubt}`];
   return [unsure ? "even" : "fast", `faster than ${rival}${doubt}`];
 }

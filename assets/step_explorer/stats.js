@@ -24,7 +24,7 @@ export function raceFigures(trace) {
     lane: ours,
     rival: theirs,
     speedup,
-    spread: speedup === null || relative === null ? null : speedup * relative,
+    half_width: speedup === null || relative === null ? null : speedup * relative,
     estimate: sum(rival.tokens) < MIN_RIVAL_TOKENS,
   };
 }

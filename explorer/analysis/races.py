@@ -67,7 +67,7 @@ class PromptFigures(Schema):
     tokens_per_second: float | None
     plain_tokens_per_second: float | None
     speedup: float | None
-    spread: float | None
+    half_width: float | None
     difference: Difference | None = None
 
 
@@ -91,13 +91,13 @@ class MethodFigures(Schema):
 
 
 class CategoryFigures(Schema):
-    """One method's races of one category of prompts; `spread` as in BenchReport."""
+    """One method's races of one category of prompts; `half_width` as in BenchReport."""
 
     model_config = ConfigDict(frozen=True)
 
     prompts: int
     speedup: float | None
-    spread: float | None
+    half_width: float | None
     tokens_per_step: float | None
 
 
@@ -138,7 +138,7 @@ def finished_race(record: Mapping[str, str], number: int, trace: Trace) -> Race:
         tokens_per_second=figures.lane.tokens_per_second,
         plain_tokens_per_second=figures.rival.tokens_per_second,
         speedup=figures.speedup,
-        spread=figures.spread,
+        half_width=figures.half_width,
         difference=_difference(trace, expected, got),
     )
     return Race(
@@ -206,7 +206,7 @@ def categories(races: Sequence[PromptFigures]) -> dict[str, CategoryFigures]:
         name: CategoryFigures(
             prompts=len(group),
             speedup=geometric_mean(race.speedup for race in group),
-            spread=geometric_spread(race.speedup for race in group),
+            half_width=geometric_half_width(race.speedup for race in group),
             tokens_per_step=_mean(race.tokens_per_step for race in group),
         )
         for name, group in groups.items()
@@ -219,7 +219,7 @@ def geometric_mean(values: Iterable[float | None]) -> float | None:
     return math.exp(sum(logs) / len(logs)) if logs else None
 
 
-def geometric_spread(values: Iterable[float | None]) -> float | None:
+def geometric_half_width(values: Iterable[float | None]) -> float | None:
     """Half-width of the 95 % interval of the geometric mean; None for fewer than two values."""
     logs = np.log([value for value in values if value])
     if len(logs) < 2:

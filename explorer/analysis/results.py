@@ -36,7 +36,7 @@ def run_result(trace: Trace) -> dict[str, Any]:
 
 
 def race_result(traces: dict[str, Trace]) -> dict[str, Any]:
-    """The figures of a race, plain first. `speedup`, `spread` and `estimate` are the second lane's.
+    """The figures of a race, plain first. `speedup`, `half_width` and `estimate` are the second lane's.
 
     `identical` compares lanes with plain token for token.
     """
@@ -47,12 +47,12 @@ def race_result(traces: dict[str, Trace]) -> dict[str, Any]:
     lanes = {name: _lane(trace) for name, trace in traces.items()}
     for name, lane in lanes.items():
         lane["speedup"] = None if name == PLAIN else figures[name].speedup
-        lane["spread"] = None if name == PLAIN else figures[name].spread
+        lane["half_width"] = None if name == PLAIN else figures[name].half_width
         lane["identical"] = lane["token_ids"] == lanes[PLAIN]["token_ids"]
     return {
         "lanes": lanes,
         "speedup": figures[main].speedup,
-        "spread": figures[main].spread,
+        "half_width": figures[main].half_width,
         "estimate": figures[main].estimate,
         "identical": all(lane["identical"] for lane in lanes.values()),
         "text": join_pieces(traces[main].pieces, [t for t in tokens if t not in header.eos_ids]),

@@ -56,7 +56,7 @@ class LaneFigures:
 class RaceFigures:
     """A lane against its rival, as measured so far. Figures without a measurement are None.
 
-    `speedup` is the ratio of their tokens per second, `spread` the half-width of its 95 %
+    `speedup` is the ratio of their tokens per second, `half_width` the half-width of its 95 %
     interval. `estimate` is True while the rival has too few tokens for figures to be called
     measured.
     """
@@ -64,7 +64,7 @@ class RaceFigures:
     lane: LaneFigures
     rival: LaneFigures
     speedup: float | None
-    spread: float | None
+    half_width: float | None
     estimate: bool
 
 
@@ -107,7 +107,7 @@ def compare(lane: Samples, rival: Samples) -> RaceFigures:
         lane=ours,
         rival=theirs,
         speedup=speedup,
-        spread=None if speedup is None or relative is None else speedup * relative,
+        half_width=None if speedup is None or relative is None else speedup * relative,
         estimate=theirs.tokens < MIN_RIVAL_TOKENS,
     )
 

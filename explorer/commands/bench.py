@@ -80,7 +80,7 @@ def render(result: dict[str, Any]) -> str:
     ]
     if result["speedup"] is not None:
         parts.append(
-            f"speedup {number(result['speedup'])}× ± {number(result.get('spread'))}, "
+            f"speedup {number(result['speedup'])}× ± {number(result.get('half_width'))}, "
             f"geometric mean over {result['prompts']} prompts"
         )
     parts.append(f"{result['identical_prompts']} of {result['prompts']} texts identical to plain")

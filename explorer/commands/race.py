@@ -65,8 +65,8 @@ def render(result: dict[str, Any]) -> str:
     header = ("lane", "tokens/s", "tokens/step", "time", "tokens", "speedup", "as plain")
     same = "the same text" if result["identical"] else "different texts"
     verdict = f"speedup {number(result['speedup'])}×"
-    if result["spread"] is not None:
-        verdict += f" ± {number(result['spread'])}"
+    if result["half_width"] is not None:
+        verdict += f" ± {number(result['half_width'])}"
     if result["estimate"]:
         verdict += " (an estimate: too few tokens to call it measured)"
     lanes = "both" if len(rows) == 2 else "all"

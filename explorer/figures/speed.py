@@ -1,4 +1,4 @@
-"""How fast a run was, in words: rates of both lanes, and the speedup with its spread."""
+"""How fast a run was, in words: rates of both lanes, and the speedup with its interval."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ def speedup_words(race: RaceFigures) -> str | None:
     """`1.06× ± 0.04, measured`, or that it is an estimate; None where there was no race."""
     if race.speedup is None:
         return None
-    spread = "" if race.spread is None else f" ± {ratio(race.spread)}"
+    half_width = "" if race.half_width is None else f" ± {ratio(race.half_width)}"
     kind = "an estimate, the other lane is short" if race.estimate else "measured"
-    return f"{ratio(race.speedup)}×{spread}, {kind}"
+    return f"{ratio(race.speedup)}×{half_width}, {kind}"

@@ -12,8 +12,8 @@ from explorer.analysis.races import (
     Race,
     categories,
     finished_race,
+    geometric_half_width,
     geometric_mean,
-    geometric_spread,
     method_figures,
 )
 from explorer.analysis.shares import Shares, shares
@@ -90,7 +90,7 @@ def report_of(
     first = next(iter(settings.values()))
     mains = [race.figures for race in races[main]] if main else []
     figures = _methods(races, racing, plain_shares)
-    spread = geometric_spread(race.speedup for race in mains)
+    half_width = geometric_half_width(race.speedup for race in mains)
     fields = {
         "main_method": main,
         "max_new_tokens": first.max_new_tokens,
@@ -98,7 +98,7 @@ def report_of(
         "prompts": len(races[main or PLAIN]),
         "identical_prompts": _identical(races),
         "speedup": figures[main].speedup if main else None,
-        "spread": spread,
+        "half_width": half_width,
         "methods": figures,
         "per_category": categories(mains),
         "cost_curve": curve,
@@ -111,7 +111,7 @@ def report_of(
             for method in racing
         },
         "races": [race.figures for group in races.values() for race in group],
-        "sentence": verdict_sentence(main, figures, spread),
+        "sentence": verdict_sentence(main, figures, half_width),
     }
     return BenchReport.model_validate(_header(lab) | fields | more)
 

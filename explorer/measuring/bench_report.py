@@ -19,7 +19,7 @@ from explorer.records.methods import PLAIN
 class BenchReport(Schema):
     """The whole benchmark. `speedup` and `per_category` are the main method's over plain.
 
-    `speedup` is the geometric mean over prompts and `spread` the half-width of its 95 % interval,
+    `speedup` is the geometric mean over prompts and `half_width` the half-width of its 95 % interval,
     which says how much it would change with other prompts of the kind. `details` has further
     figures of each method, and `unavailable` the reason why a method, or llama.cpp, did not run.
     """
@@ -36,7 +36,7 @@ class BenchReport(Schema):
     prompts: int
     identical_prompts: int
     speedup: float | None
-    spread: float | None
+    half_width: float | None
     methods: dict[str, MethodFigures]
     per_category: dict[str, CategoryFigures]
     overhead: list[Overhead] = Field(default_factory=list)
@@ -53,11 +53,11 @@ class BenchReport(Schema):
 
 
 def verdict_sentence(
-    method: str | None, methods: dict[str, MethodFigures], spread: float | None
+    method: str | None, methods: dict[str, MethodFigures], half_width: float | None
 ) -> str:
     """Whether speculation pays on this machine, with the figures.
 
-    `spread` is the half-width of the speedup's 95 % interval; if that contains 1, there is no
+    `half_width` is the half-width of the speedup's 95 % interval; if that contains 1, there is no
     clear difference.
     """
     ours, plain = methods.get(method or ""), methods.get(PLAIN)
@@ -71,8 +71,8 @@ def verdict_sentence(
         f"{ours.tokens_per_step:.2f} tokens per step, and it pays from {needed:.2f}"
     )
     runs = f"{method} runs at {ours.speedup:.2f}× plain"
-    if spread is not None and abs(ours.speedup - 1) < spread:
-        runs += f", ± {spread:.2f}"
+    if half_width is not None and abs(ours.speedup - 1) < half_width:
+        runs += f", ± {half_width:.2f}"
         pays = "neither pays nor costs much"
     else:
         pays = "pays" if ours.speedup > 1 else "does not pay"

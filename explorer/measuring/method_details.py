@@ -15,7 +15,7 @@ from explorer.analysis.predictions import (
     predict,
     product_tokens_per_step,
 )
-from explorer.analysis.races import CategoryFigures, Race, categories, geometric_spread, joined
+from explorer.analysis.races import CategoryFigures, Race, categories, geometric_half_width, joined
 from explorer.analysis.speedup import lane_figures
 from explorer.measuring.memory import ExtraMemory
 from explorer.records.methods import METHODS
@@ -35,7 +35,7 @@ class DepthFigures(Schema):
 class MethodDetails(Schema):
     """One method over all prompts.
 
-    `plain_tokens_per_second` is of the plain lanes of its own races. `spread` is the half-width of
+    `plain_tokens_per_second` is of the plain lanes of its own races. `half_width` is the half-width of
     the speedup's 95 % interval over prompts. `emitted_per_step` counts steps by the tokens they
     emitted. `identical_prompts` counts those on which this run wrote plain decoding's text.
     """
@@ -45,7 +45,7 @@ class MethodDetails(Schema):
     explanation: str
     identical_prompts: int
     plain_tokens_per_second: float | None
-    spread: float | None
+    half_width: float | None
     acceptance: list[DepthFigures]
     emitted_per_step: dict[int, int]
     per_category: dict[str, CategoryFigures]
@@ -68,7 +68,7 @@ def method_details(
         explanation=METHODS[name].explanation,
         identical_prompts=sum(race.identical for race in figures),
         plain_tokens_per_second=plain.tokens_per_second,
-        spread=geometric_spread(race.speedup for race in figures),
+        half_width=geometric_half_width(race.speedup for race in figures),
         acceptance=[DepthFigures(**vars(depth)) for depth in acceptance],
         emitted_per_step=dict(sorted(Counter(fact.emitted for fact in facts).items())),
         per_category=categories(figures),

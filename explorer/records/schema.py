@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from explorer.records.attention import AttentionHead
+from explorer.records.attention import MAX_ATTENTION_HEADS, AttentionHead
 from explorer.records.floor import StepFloor
 from explorer.records.record import MAX_ROWS, Entries, Record, Table, TokenId
 

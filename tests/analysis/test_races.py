@@ -7,8 +7,8 @@ from explorer.analysis.races import (
     PromptFigures,
     categories,
     finished_race,
+    geometric_half_width,
     geometric_mean,
-    geometric_spread,
     method_figures,
 )
 from explorer.analysis.speedup import Samples
@@ -25,9 +25,9 @@ def test_geometric_mean():
 
 def test_geometric_spread():
     # logarithms ±a: standard error a·√2/√2 = a, Student's t of one degree of freedom 12.706
-    assert geometric_spread([1.1, 1 / 1.1]) == pytest.approx(np.log(1.1) * 12.7062, rel=1e-4)
-    assert geometric_spread([1.3] * 5) == pytest.approx(0)
-    assert geometric_spread([1.3, None]) is None
+    assert geometric_half_width([1.1, 1 / 1.1]) == pytest.approx(np.log(1.1) * 12.7062, rel=1e-4)
+    assert geometric_half_width([1.3] * 5) == pytest.approx(0)
+    assert geometric_half_width([1.3, None]) is None
 
 
 def race(category, speedup, tokens_per_step=1.5):
@@ -42,7 +42,7 @@ def race(category, speedup, tokens_per_step=1.5):
         tokens_per_second=10,
         plain_tokens_per_second=10,
         speedup=speedup,
-        spread=0.1,
+        half_width=0.1,
     )
 
 

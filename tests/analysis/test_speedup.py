@@ -1,4 +1,4 @@
-"""Figures of lanes and races: by hand, at the edges, and their spread by simulation."""
+"""Figures of lanes and races: by hand, at the edges, and their half_width by simulation."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_race_by_hand(step):
     assert figures.rival.tokens_per_second == pytest.approx(50)
     assert figures.lane.tokens_per_step == pytest.approx(2)
     assert figures.speedup == pytest.approx(4 / 3)
-    assert figures.spread > 0
+    assert figures.half_width > 0
     assert not figures.estimate
 
 
@@ -49,7 +49,7 @@ def test_few_plain_tokens_make_an_estimate(step):
 def test_nothing_measured_is_none_not_zero(step):
     empty = race_of([], [])
     assert empty.lane.tokens_per_second is empty.rival.tokens_per_second is None
-    assert empty.lane.tokens_per_step is empty.speedup is empty.spread is None
+    assert empty.lane.tokens_per_step is empty.speedup is empty.half_width is None
     assert empty.estimate
     one_sided = race_of([step(verify=20)], [])
     assert one_sided.lane.tokens_per_second == pytest.approx(50)
@@ -79,7 +79,7 @@ def _coverage(rng, correlated, trials=400, steps=240):
         fast = Samples(rng.choice([1.0, 2.0, 3.0], steps), _times(rng, 30, steps, correlated))
         plain = Samples(np.ones(steps), _times(rng, 20, steps, correlated))
         figures = compare(fast, plain)
-        hits += abs(figures.speedup - 2 / 1.5) <= figures.spread
+        hits += abs(figures.speedup - 2 / 1.5) <= figures.half_width
     return hits / trials
 
 

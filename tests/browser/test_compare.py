@@ -44,7 +44,7 @@ def test_table_charts_and_files_tell_the_same(scripted_url, compare, tmp_path):
         assert cells[0] == f"{figures['tokens_per_second']:.1f}"
         assert cells[1] == f"{details['plain_tokens_per_second']:.1f}"
         assert f"{figures['speedup']:.2f}×" in cells[2]
-        assert f"± {details['spread']:.2f}" in cells[2]
+        assert f"± {details['half_width']:.2f}" in cells[2]
         assert cells[3] == f"{figures['tokens_per_step']:.2f}"
         assert cells[8].startswith(f"{details['identical_prompts']} of 2")
     floor = found["floor"]

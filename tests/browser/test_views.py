@@ -86,7 +86,7 @@ def test_race_gives_the_measured_speedup_with_its_spread(steps, trace):
     figures = race_figures(trace)
     text = steps.text(".sx-speedup strong")
     assert text.replace("\n", " ").split()[0] == f"{figures.speedup:.2f}×"
-    assert f"± {figures.spread:.2f}" in text
+    assert f"± {figures.half_width:.2f}" in text
     assert f"{len(trace.steps)} steps" in steps.text(".sx-speedup")
 
 

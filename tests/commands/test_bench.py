@@ -21,7 +21,7 @@ def test_bench_hands_its_options_over(fake, capsys, monkeypatch, tmp_path):
         max_new_tokens=5, prompts=1, identical_prompts=1, speedup=1.67,
         methods={"medusa": figures}, per_category={"all": category}, overhead=[],
         cost_curve=None, reference=None, plain_over_generate=None, races=[], sentence="It pays.",
-        spread=0.1,
+        half_width=0.1,
     )  # fmt: skip
     seen = {}
 

@@ -49,7 +49,7 @@ def test_a_person_reads_dashes_where_nothing_was_measured():
         "lanes": {"plain": lane, "medusa": lane},
         "identical": True,
         "speedup": None,
-        "spread": None,
+        "half_width": None,
         "estimate": True,
         "text": "",
     }

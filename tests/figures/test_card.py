@@ -58,7 +58,7 @@ def test_it_tells_what_ran_and_how_fast(trace):
         f"{len(trace.new_token_ids)} tokens in {len(trace.steps)} steps",
         f"{ours.tokens_per_second:.1f} tokens/s, {ours.tokens_per_step:.2f} tokens per step",
         f"plain: {theirs.tokens_per_second:.1f} tokens/s, 1.00 tokens per step",
-        f"Speedup {figures.speedup:.2f}× ± {figures.spread:.2f}, measured",
+        f"Speedup {figures.speedup:.2f}× ± {figures.half_width:.2f}, measured",
         "Both lanes wrote the same tokens.",
     ):
         assert part in page.text

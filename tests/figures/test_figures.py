@@ -107,7 +107,7 @@ def test_race_tells_the_speed_of_both_lanes_and_the_speedup_with_its_spread(trac
     assert ours.startswith(f"medusa: {expected.lane.tokens_per_second:.1f} tokens/s")
     assert f"{expected.lane.tokens_per_step:.2f} tokens per step" in ours
     assert theirs.startswith(f"plain: {expected.rival.tokens_per_second:.1f} tokens/s")
-    title = f"{expected.speedup:.2f}× ± {expected.spread:.2f}"
+    title = f"{expected.speedup:.2f}× ± {expected.half_width:.2f}"
     assert figure.layout.title.text == f"{title}, measured"
     short = race_figure(with_rival(trace, trace.rival.steps[:15])).layout.title.text
     assert "estimate" in short

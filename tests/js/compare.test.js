@@ -110,7 +110,7 @@ const REPORT = {
   },
   details: {
     medusa: {
-      spread: 0.1,
+      half_width: 0.1,
       plain_tokens_per_second: 50.4,
       acceptance: [{ rate: 0.6 }, { rate: null }],
       memory: { megabytes: 12.34, share: 0.05 },
@@ -127,7 +127,7 @@ test("the CSV has one line a method, as wide as its head, and quotes what needs 
   assert.deepEqual([plain.length, medusa.length], [head.length, head.length]);
   const named = Object.fromEntries(head.map((name, i) => [name, medusa[i]]));
   assert.deepEqual(
-    [named.speedup, named.spread, named.acceptance_by_depth],
+    [named.speedup, named.half_width, named.acceptance_by_depth],
     ["1.5", "0.1", "0.6 "],
   );
   const methods = { 'a,"b"': REPORT.methods.plain };

@@ -35,7 +35,7 @@ test("nothing measured is no figure", () => {
     lane: { perSecond: null, perStep: null },
     rival: { perSecond: null, perStep: null },
     speedup: null,
-    spread: null,
+    half_width: null,
     estimate: true,
   });
 });
@@ -46,7 +46,7 @@ test("a speedup by hand: tokens per second of both lanes", () => {
   assert.equal(figures.rival.perSecond, 50);
   assert.equal(figures.lane.perStep, 2);
   assert.ok(Math.abs(figures.speedup - 40 / 28) < 1e-9);
-  assert.equal(figures.spread, 0); // every step alike
+  assert.equal(figures.half_width, 0); // every step alike
   assert.equal(figures.estimate, false);
   assert.equal(raceFigures(trace({ rival: plain(15) })).estimate, true);
 });

@@ -75,7 +75,7 @@ def test_the_whole_benchmark(lab, quick):
     assert report.methods["plain"].tokens_per_step == 1
     assert report.methods["medusa"].steps < 36  # tiny models repeat themselves; some drafts hold
     assert report.speedup == report.methods["medusa"].speedup > 0
-    assert report.spread > 0
+    assert report.half_width > 0
     assert {name: c.prompts for name, c in report.per_category.items()} == {"code": 1, "chat": 2}
     assert [o.nodes for o in report.overhead] == [2, 64]
     for overhead in report.overhead:
