@@ -36,7 +36,8 @@ def run_result(trace: Trace) -> dict[str, Any]:
 
 
 def race_result(traces: dict[str, Trace]) -> dict[str, Any]:
-    """The figures of a race, plain first. `speedup`, `half_width` and `estimate` are the second lane's.
+    """The figures of a race, plain first. `speedup`, `half_width` and `estimate` are of the
+    second lane.
 
     `identical` compares lanes with plain token for token.
     """

@@ -19,9 +19,9 @@ from explorer.records.methods import PLAIN
 class BenchReport(Schema):
     """The whole benchmark. `speedup` and `per_category` are the main method's over plain.
 
-    `speedup` is the geometric mean over prompts and `half_width` the half-width of its 95 % interval,
-    which says how much it would change with other prompts of the kind. `details` has further
-    figures of each method, and `unavailable` the reason why a method, or llama.cpp, did not run.
+    `speedup` is the geometric mean over prompts and `half_width` that of its 95 % interval, which
+    says how much it would change with other prompts of the kind. `details` has further figures
+    of each method, and `unavailable` the reason why a method, or llama.cpp, did not run.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -35,8 +35,8 @@ class DepthFigures(Schema):
 class MethodDetails(Schema):
     """One method over all prompts.
 
-    `plain_tokens_per_second` is of the plain lanes of its own races. `half_width` is the half-width of
-    the speedup's 95 % interval over prompts. `emitted_per_step` counts steps by the tokens they
+    `plain_tokens_per_second` is of the plain lanes of its own races. `half_width` is that of the
+    speedup's 95 % interval over prompts. `emitted_per_step` counts steps by the tokens they
     emitted. `identical_prompts` counts those on which this run wrote plain decoding's text.
     """
 
