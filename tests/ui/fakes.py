@@ -6,8 +6,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 
-from explorer.decoding.race import interleave
-
+from explorer.measuring.race import interleave
 from explorer.records.continuation import Continuation
 from explorer.records.errors import ExplorerError
 from explorer.records.events import Event, TraceBuilder
