@@ -123,6 +123,7 @@ class Race:
 
 def finished_race(record: Mapping[str, str], number: int, trace: Trace) -> Race:
     """The figures of a race against plain; `number` names a prompt that has no id."""
+    assert trace.rival is not None  # the plain lane
     fast, plain = Samples.of_lane(trace), Samples.of_lane(trace.rival)
     figures = compare(fast, plain)
     expected, got = trace.rival.new_token_ids, trace.new_token_ids

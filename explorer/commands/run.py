@@ -16,7 +16,7 @@ from explorer.commands.options import (
 )
 from explorer.figures.numbers import plural
 from explorer.records.errors import ExplorerError
-from explorer.records.events import Event, TraceBuilder
+from explorer.records.events import Event, StepRecorded, TraceBuilder
 from explorer.records.files import read_trace, write_trace
 from explorer.records.methods import METHODS
 from explorer.records.schema import Trace
@@ -91,10 +91,7 @@ class _TextStream:
 
     def add(self, event: Event, builder: TraceBuilder) -> int:
         """Show what `event` added; returns the number of new tokens."""
-        if step := getattr(event, "step", None):
-            tokens = step.emitted
-        else:
-            tokens = [event.token.token_id] if hasattr(event, "token") else []
+        tokens = event.step.emitted if isinstance(event, StepRecorded) else []
         eos = builder.header.eos_ids if builder.header else []
         shown = (piece_of(builder.pieces, token) for token in tokens if token not in eos)
         text = "".join(self.decoder.decode(piece_bytes(piece)) for piece in shown)

@@ -7,7 +7,7 @@ drafter that offers the bare root, so both lanes of a race run this very code.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass, field
 
 import torch
@@ -96,7 +96,7 @@ def decode(
     rule: AcceptanceRule,
     prompt: list[int],
     max_new_tokens: int,
-) -> Iterator[Prefilled | StepResult]:
+) -> Generator[Prefilled | StepResult, None, None]:
     """Decode a prompt: one Prefilled, then a StepResult per step, until the text ends.
 
     It ends at an end-of-sequence token, after `max_new_tokens`, or at the context limit. Closing

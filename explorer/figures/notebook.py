@@ -5,7 +5,8 @@ Records know nothing of figures, so a Trace gets these methods from here: `attac
 asked for.
 """
 
-# pyright: reportGeneralTypeIssues=false - the methods are a Trace's, not those of their class
+# pyright: reportGeneralTypeIssues=false
+# for `self`: the methods become those of a Trace
 
 from __future__ import annotations
 

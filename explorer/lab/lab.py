@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -161,9 +161,11 @@ class Lab(AttentionWeights):
         return collect(self.race(begin, self._settings(settings), against=against))
 
     def _begin(self, prompt: str | None, trace: Trace | None) -> str | Continuation:
-        if (prompt is None) == (trace is None):
-            raise ExplorerError("Give a prompt, or a trace to continue from: one of the two.")
-        return prompt if trace is None else self.continuation(trace)
+        if prompt is not None and trace is None:
+            return prompt
+        if prompt is None and trace is not None:
+            return self.continuation(trace)
+        raise ExplorerError("Give a prompt, or a trace to continue from: one of the two.")
 
     def continuation(self, trace: Trace) -> Continuation:
         """The end of a trace, to continue from. Raises ExplorerError for another model's tokens."""
@@ -206,8 +208,10 @@ class Lab(AttentionWeights):
 
     def _floor(self, settings: DecodeSettings) -> Callable[[int], StepFloor] | None:
         """The floor of the method's steps by context length, where it is known."""
-        reads = None if self.read_bandwidth is None else reads_of(self, settings)
-        return None if reads is None else partial(reads.floor_at, bandwidth=self.read_bandwidth)
+        if self.read_bandwidth is None:
+            return None
+        reads = reads_of(self, settings)
+        return reads and partial(reads.floor_at, bandwidth=self.read_bandwidth)
 
     def _recorded(
         self,
@@ -227,7 +231,9 @@ class Lab(AttentionWeights):
         if event is not None:
             yield event
 
-    def steps(self, ids: list[int], settings: DecodeSettings) -> Iterator[Prefilled | StepResult]:
+    def steps(
+        self, ids: list[int], settings: DecodeSettings
+    ) -> Generator[Prefilled | StepResult, None, None]:
         """The steps of a method, without recording. Raises ExplorerError."""
         method, chosen = find_method(settings.method, self.heads), self.heads_for(settings)
         heads = chosen.heads if chosen else None
@@ -253,7 +259,7 @@ class Lab(AttentionWeights):
             steps.close()
 
     def _header(self, begin: RunStart, settings: DecodeSettings) -> dict:
-        values = settings.model_dump() | {"acceptance": settings.rule} | begin.settings
+        values = settings.model_dump() | {"acceptance": settings.rule} | dict(begin.settings)
         method, chosen = METHODS[settings.method], self.heads_for(settings)
         return {
             "explorer_version": __version__,

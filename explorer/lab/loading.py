@@ -93,7 +93,7 @@ def _is_draft_checkpoint(folder: Path) -> bool:
 def _add_heads(lab: Lab, source: str, curves: CurveMeter, number: int | None) -> None:
     base = lab.model
     heads = load_heads(source, base, num_heads=number)
-    lab.notes += heads.origin.differences
+    lab.notes += heads.origin.differences if heads.origin else ()
     heads.pack()
     architecture = heads.config.architecture
     if architecture in lab.heads:

@@ -18,6 +18,7 @@ from transformers import AttentionInterface
 from explorer.decoding.cache import KVCache, SlotCache, SlotLayer
 from explorer.kernels.attention import fixed_order_attention
 from explorer.kernels.layout import Layout, register_mask
+from explorer.kernels.llama_cache import LlamaCache
 from explorer.measuring.cost_curve import filled_cache, time_pass, tree_rows
 
 if TYPE_CHECKING:
@@ -35,7 +36,9 @@ class BatchPasses:
     def __init__(self, model: LanguageModel, batch: int, context_length: int, widest: int) -> None:
         self.model, self.batch = model, batch
         prefix = filled_cache(model, context_length)
-        self._cache = prefix if model.compiled else _BatchCache(prefix, batch, widest)
+        if isinstance(prefix, KVCache):
+            prefix = _BatchCache(prefix, batch, widest)
+        self._cache: _BatchCache | LlamaCache = prefix
 
     @torch.inference_mode()
     def hidden(
@@ -46,12 +49,13 @@ class BatchPasses:
         offsets [n] and mask [n, n] as in LanguageModel.forward, the same for every sequence.
         """
         cache = self._cache
+        assert isinstance(cache, _BatchCache)
         layout = Layout.of_tree(cache.length, offsets, mask, cache.slots_for(len(offsets)))
         return self.model.run(tokens, layout, cache)
 
     def milliseconds(self, n: int) -> float:
         """Time of a pass with a tree of n rows for every sequence, LM head included."""
-        if self.model.compiled:
+        if isinstance(self._cache, LlamaCache):
             return time_pass(self.model, self._cache, *self._side_by_side(n))
         offsets, mask = tree_rows(n)
         tokens = (torch.arange(self.batch * n) % self.model.vocab_size).view(self.batch, n)

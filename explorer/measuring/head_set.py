@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from explorer.analysis.cost_curve import nearest_length
@@ -20,8 +21,8 @@ class HeadSet:
 
     heads: MedusaHeads
     name: str
-    auto_trees: dict[int, Tree | DynamicTree]
-    fixed_trees: dict[int, Tree]
+    auto_trees: Mapping[int, Tree | DynamicTree]
+    fixed_trees: Mapping[int, Tree]
 
     def auto_tree(self, context_length: int) -> Tree | DynamicTree:
         """The tree `auto` for a context of so many tokens."""

@@ -52,7 +52,7 @@ def export_for_vllm(
         heads = export_heads(joined, folder / HEADS, "vllm", not token_map)
     files, notes = [f"{HEADS}/{name}" for name in heads.files], list(heads.notes)
     written = base is not None and _is_changed(options)
-    if written:
+    if base is not None and written:
         tell("Writing the base model", None)
         files += _write_network(base.network, base, folder / MODEL)
         notes.append("The base model was written in bf16: the numbers that its codes stand for.")
@@ -128,6 +128,7 @@ def _draft(
         if source is not None:
             raise
         return None, []  # the product's own was made for another base model
+    assert draft.draft_config is not None  # load_draft reads it
     layers = draft.draft_config.num_layers
     network = first_layers(draft.network, layers).to(base.network.dtype)
     return DRAFT, _write_network(network, base, folder)

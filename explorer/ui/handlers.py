@@ -189,7 +189,7 @@ def connect(worker: ModelWorker, limits: Limits, demo: gr.Blocks) -> Page:
         button.click(
             lambda values=values: values, None, [page.prompt, *changed], queue=False, **QUIET
         )
-    ticking = QUIET | {"outputs": [page.status, page.header, page.loading]}
+    ticking: dict[str, Any] = QUIET | {"outputs": [page.status, page.header, page.loading]}
     page.loading.tick(handlers.tick, page.session, **ticking)
     demo.load(handlers.tick, page.session, **ticking)
     inputs = [page.prompt, *page.settings.listed()]
