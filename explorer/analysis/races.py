@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Literal
@@ -24,6 +24,7 @@ from explorer.analysis.speedup import (
     compare,
     lane_figures,
 )
+from explorer.records.prompts import Prompt
 from explorer.records.schema import Trace
 from explorer.records.text import visible
 
@@ -121,7 +122,7 @@ class Race:
     texts: tuple[list[int], list[int], list[int]]
 
 
-def finished_race(record: Mapping[str, str], number: int, trace: Trace) -> Race:
+def finished_race(record: Prompt, number: int, trace: Trace) -> Race:
     """The figures of a race against plain; `number` names a prompt that has no id."""
     assert trace.rival is not None  # the plain lane
     fast, plain = Samples.of_lane(trace), Samples.of_lane(trace.rival)

@@ -269,7 +269,7 @@ class Lab(AttentionWeights):
             "backend": self.model.backend,
             "device": str(self.model.device),
             "versions": _versions(),
-            "settings": Settings(**values),
+            "settings": Settings.model_validate(values),
             "shown": Shown(title=method.title, drafter=method.drafter),
             "prompt": begin.prompt,
             "prompt_ids": begin.ids,

@@ -67,7 +67,7 @@ def race_turns(
             if cancel is not None and cancel.is_set():
                 return
             done += 1
-            yield finished_race({**record}, number, builder.trace())
+            yield finished_race(record, number, builder.trace())
 
 
 def report_of(
