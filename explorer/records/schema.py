@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from explorer.records.attention import MOST_HEADS, AttentionHead
+from explorer.records.figures import RaceFigures
 from explorer.records.floor import StepFloor
 from explorer.records.record import MAX_ROWS, Entries, Record, Table, TokenId
 
@@ -274,6 +275,7 @@ class Trace(Lane):
     format_version: Literal[2] = FORMAT_VERSION
     pieces: Pieces
     rival: Lane | None = Field(None, description="the other lane of the race, which took turns")
+    figures: RaceFigures | None = Field(None, description="of the race, for who only draws it")
     attention: Entries[AttentionHead] = Field(
         default_factory=list, max_length=MOST_HEADS, description="weights of some heads and steps"
     )
