@@ -84,7 +84,7 @@ def train_heads(
 
 
 def _require_sense(options: TrainOptions) -> None:
-    """Refuse settings that would silently do nothing. Raises ExplorerError."""
+    """Refuse settings without an effect. Raises ExplorerError."""
     if options.kind == "shared" and options.num_blocks == 0:
         raise ExplorerError(
             "Heads that share the LM head and have no residual block hold nothing to train: "
@@ -92,7 +92,7 @@ def _require_sense(options: TrainOptions) -> None:
         )
     if options.new_vocabulary and (options.start_from is None or options.projection_from):
         raise ExplorerError(
-            "--new-vocabulary chooses the draft vocabulary of heads that are trained further anew: "
+            "--new-vocabulary chooses a new draft vocabulary for heads that are trained further: "
             "name them with --start-from, and leave --projection-from away, whose heads bring "
             "their vocabulary."
         )
@@ -193,14 +193,14 @@ def _change_vocabulary(
     if heads.config.kind != "draft_vocab" or heads.config.projection_from:
         raise ExplorerError(
             f"The heads in {options.start_from} have no draft vocabulary of their own to choose "
-            "anew: leave --new-vocabulary away."
+            "again: omit --new-vocabulary."
         )
     token_map = _vocabulary(options, conversations, heads.config.vocab_size)
     heads.change_vocabulary(token_map, model.lm_head_weight())
 
 
 def _lender(model: LanguageModel, options: TrainOptions) -> MedusaHeads:
-    """The heads that lend their projection; a checkpoint names them by their folder alone."""
+    """The heads whose projection is used; a checkpoint names only their folder."""
     folder = options.projection_from.resolve()
     if folder.parent != options.out.resolve().parent:
         raise ExplorerError(
@@ -211,7 +211,7 @@ def _lender(model: LanguageModel, options: TrainOptions) -> MedusaHeads:
     if lender.config.kind == "shared" or lender.config.projection_from:
         raise ExplorerError(
             f"The heads in {folder} have no projection of their own to lend: name other heads, or "
-            "leave --projection-from away."
+            "omit --projection-from."
         )
     return lender
 
