@@ -74,7 +74,7 @@ def load_lab(args: argparse.Namespace, console: Console, heads: str | None = Non
     Raises ExplorerError.
     """
     asked = asked_for(args) | ({"heads": heads} if heads else {})
-    model_options(**asked)  # a misspelt preset is lines at once
+    model_options(**asked)  # a misspelt preset is reported at once
     from explorer.lab.loading import load
 
     if args.draft is not None:
