@@ -65,7 +65,7 @@ class FitOptions(BaseModel):
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
     def recipe(self) -> dict[str, Any]:
-        """The settings that a checkpoint tells, without the paths of one machine."""
+        """The settings that a checkpoint records, without the paths of one machine."""
         paths = {"out", "cache_folder", "save_every", "start_from"}
         return {**self.model_dump(mode="json", exclude=paths), "data": self.data.name}
 

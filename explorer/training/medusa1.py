@@ -3,8 +3,8 @@
     loss = sum over heads k of decay^k · cross-entropy(head k at position t, token t+1+k)
 
 with decay 0.8. The targets may be mixed with the base model's own distribution at the position
-before the token, which tells the heads which other tokens would nearly have come. Hydra heads are
-trained alike, each given the right tokens before its target.
+before the token, which shows the heads which other tokens were nearly as likely. Hydra heads are
+trained in the same way, each with the right tokens before its target.
 """
 
 from __future__ import annotations
@@ -267,9 +267,9 @@ class _HeadsTask:
         accuracy = head_accuracy(stored, self.cache, self.held_rows)
         figures = {"accuracy": accuracy, "score": round(sum(accuracy["top1"]), 4)}
         if figures["score"] >= max((record.get("score", 0.0) for record in history), default=0.0):
-            told = [*history[:-1], {**history[-1], **figures}]
+            records = [*history[:-1], {**history[-1], **figures}]
             config = self.heads.config
             config.accuracy = {"text": "held-out self-distilled replies", **accuracy}
-            config.training = {**self.facts, "epochs_done": epoch, "history": told}
+            config.training = {**self.facts, "epochs_done": epoch, "history": records}
             save_heads(self.heads, self.options.out, self.options.storage_dtype)
         return figures
