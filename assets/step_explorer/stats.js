@@ -4,7 +4,8 @@
 /** @import { Trace } from "./trace.js" */
 
 /**
- * Per depth from 1: steps that accepted there, and steps that first rejected there.
+ * Per depth from 1: steps that accepted there, and steps that first rejected there. `rate` is of the
+ * steps that reached the depth, `share` of all steps with a pass (what vLLM prints per position).
  * @param {Trace} trace
  */
 export function acceptanceByDepth(trace) {
@@ -23,7 +24,12 @@ export function acceptanceByDepth(trace) {
     for (const depth of taken) depths[depth - 1].accepted += 1;
     for (const depth of judged) if (!taken.has(depth)) depths[depth - 1].rejected += 1;
   }
-  return depths.map((d) => ({ ...d, rate: rateOf(d.accepted, d.accepted + d.rejected) }));
+  const passes = trace.steps.filter((step) => step.base_top.length > 0).length;
+  return depths.map((d) => ({
+    ...d,
+    rate: rateOf(d.accepted, d.accepted + d.rejected),
+    share: rateOf(d.accepted, passes),
+  }));
 }
 
 /**

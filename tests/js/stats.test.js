@@ -14,8 +14,8 @@ const mixed = () =>
 
 test("acceptance by depth counts steps that reached it, never drafted nodes", () => {
   assert.deepEqual(acceptanceByDepth(mixed()), [
-    { accepted: 1, rejected: 0, rate: 1 },
-    { accepted: 0, rejected: 1, rate: 0 },
+    { accepted: 1, rejected: 0, rate: 1, share: 0.5 },
+    { accepted: 0, rejected: 1, rate: 0, share: 0 },
   ]);
   assert.deepEqual(acceptanceByDepth(new Trace()), []);
 });
@@ -25,7 +25,7 @@ test("a depth that no step reached has no rate", () => {
   const [first, second] = acceptanceByDepth(
     trace({ steps: [step({ verdicts, accepted: [0], emitted: [10] })] }),
   );
-  assert.deepEqual(first, { accepted: 0, rejected: 1, rate: 0 });
+  assert.deepEqual(first, { accepted: 0, rejected: 1, rate: 0, share: 0 });
   assert.equal(second.rate, null);
 });
 
