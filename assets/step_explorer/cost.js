@@ -95,7 +95,8 @@ const overFloor = (step) =>
  */
 function pays({ lane, rival, break_even: needed }, step) {
   const made = lane.tokens_per_step;
-  if (needed === null || made === null || rival.step_ms === null) return null;
+  if (needed === null || made === null || rival.tokens_per_second === null) return null;
+  const perMs = rival.tokens_per_second / 1000;
   const gained = step.emitted.length;
   const most = Math.max(needed, made, gained, 2) * 1.08;
   const at = (/** @type {number} */ value) => `${(100 * value) / most}%`;
@@ -119,7 +120,7 @@ function pays({ lane, rival, break_even: needed }, step) {
     h(
       "p",
       {},
-      `The run pays from ${ratio(needed)} tokens per step and makes ${ratio(made)}. This step took ${ratio(stepMs(step) / rival.step_ms)} steps of the other lane and gave ${plural(gained, "token")}.`,
+      `The run pays from ${ratio(needed)} tokens per step, makes ${ratio(made)}; this step from ${ratio(stepMs(step) * perMs)}, gave ${gained}.`,
     ),
   );
 }
@@ -135,7 +136,7 @@ function worth({ price = null, joint_probs: [, ...chances] }) {
   return h(
     "p",
     { title: WORTH },
-    `${plural(chances.length, "node")} cost about ${ratio(price)} tokens by the calibration; the heads give them ${ratio(promised)}.`,
+    `${plural(chances.length, "node")} cost ${ratio(price)} tokens, chances ${ratio(promised)} (est.)`,
   );
 }
 
