@@ -145,5 +145,5 @@ def test_a_browser_is_sent_its_name(own_lab):
     settings = explorer.DecodeSettings(method="echo-root", max_new_tokens=4)
     for event in own_lab.race("some words", settings):
         wire.add(event)
-    kind, header, _ = wire.packed[0]
+    kind, _, header, _ = wire.packed[0]
     assert (kind, header["shown"]["title"]) == ("run", "Echo")

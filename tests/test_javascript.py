@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from explorer.analysis.speedup import race_figures
 from explorer.records.schema import Piece
 from explorer.records.text import join_pieces, readable, visible
 from explorer.ui.settings import SettingsInputs
 from tests.node import ROOT, ask_module, run_node
-from tests.ui.fakes import FakeLab
 from tests.ui.hostile import PIECES
 
 
@@ -64,22 +62,6 @@ def test_characters_are_named_as_in_python():
     isolates = re.compile(r"^\u2068(.*)\u2069$")
     expected = [visible(Piece(text=f"x{char}y")) for char in assigned]
     assert shown == [isolates.sub(r"\1", label) for label in expected]
-
-
-@pytest.mark.parametrize("tokens", [6, 30, 160])
-def test_speedup_and_spread_are_those_of_the_analysis(tokens):
-    trace = FakeLab(shapes=(1, 2)).trace(max_new_tokens=tokens)
-    figures = ask_module(
-        "step_explorer/stats.js",
-        "import('./assets/step_explorer/trace.js').then(({ Trace }) =>"
-        " module.raceFigures(Trace.of(given)))",
-        trace.model_dump(mode="json"),
-    )
-    expected = race_figures(trace)
-    assert figures["speedup"] == pytest.approx(expected.speedup, rel=1e-9)
-    assert figures["half_width"] == pytest.approx(expected.half_width, rel=1e-6)
-    assert figures["lane"]["perStep"] == pytest.approx(expected.lane.tokens_per_step)
-    assert figures["estimate"] == expected.estimate
 
 
 def test_links_know_every_setting_in_the_page_order():

@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import explorer  # noqa: E402
+from explorer.analysis.speedup import with_figures  # noqa: E402
 from explorer.measuring.attention_records import question_of  # noqa: E402
 from explorer.records.attention import AttentionHead  # noqa: E402
 from explorer.records.events import TraceBuilder  # noqa: E402
@@ -39,7 +40,7 @@ def main(arguments: list[str]) -> None:
         path = INDEX.parent / example.file
         trace = read_trace(path) if args.attention else recorded(lab, example)
         trace = trace.model_copy(update={"attention": list(telling_heads(lab, trace))})
-        write_trace(trace, path)
+        write_trace(with_figures(trace), path)
         print(f"{path.name}: {len(trace.steps)} steps, {path.stat().st_size:,} bytes")
 
 

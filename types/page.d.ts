@@ -7,6 +7,7 @@ import type {
   BenchReport,
   Header,
   PromptFigures,
+  RaceFigures,
   Step,
   TreeShape,
 } from "./records.js";
@@ -46,6 +47,7 @@ export interface Message {
   first: number;
   events: WireEvent[];
   live: boolean;
+  figures?: RaceFigures;
 }
 
 /** Id and text in turn; [hex] where the bytes alone are no text. */

@@ -197,6 +197,17 @@ export interface Lane {
   steps: Step[];
 }
 
+/** The figures of one lane; those of time and steps are None before its first step. */
+export interface LaneFigures {
+  tokens: number;
+  steps: number;
+  seconds: number;
+  tokens_per_second: number | null;
+  tokens_per_step: number | null;
+  /** mean time of a step */
+  step_ms: number | null;
+}
+
 /** Tokens per second of llama.cpp, plain decoding and the fastest method raced, and ratios. */
 export interface LlamaCpp {
   prompts: number;
@@ -318,6 +329,18 @@ export interface PromptFigures {
   speedup: number | null;
   half_width: number | null;
   difference?: Difference | null;
+}
+
+/** A lane against its rival, as measured so far. Figures without a measurement are None. */
+export interface RaceFigures {
+  lane: LaneFigures;
+  rival: LaneFigures;
+  speedup: number | null;
+  half_width: number | null;
+  estimate: boolean;
+  break_even: number | null;
+  kind: "none" | "slow" | "even" | "fast";
+  words: string;
 }
 
 /** Tokens per second of both, prefill excluded, and how many texts were the same. */
@@ -443,6 +466,8 @@ export interface Trace {
   pieces: Record<string, Piece>;
   /** the other lane of the race, which took turns */
   rival?: Lane | null;
+  /** of the race, for who only draws it */
+  figures?: RaceFigures | null;
   /** weights of some heads and steps */
   attention: AttentionHead[];
 }

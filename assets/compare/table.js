@@ -323,7 +323,7 @@ function weights(page) {
   if (!memory) return "";
   const against =
     memory.share > 0.01
-      ? "more than the “under 1 %” that is often said of Medusa heads: that leaves out their own projection to the vocabulary"
+      ? "more than the “under 1 %” that is often said of Medusa heads. That figure counts parameters of larger models; this one counts bytes beside a quantised base model"
       : "under the 1 % that is often said of Medusa heads";
   return `The heads of ${name} add ${memory.megabytes.toFixed(1)} MB, ${precise(memory.share)} of the base model: ${against}.`;
 }

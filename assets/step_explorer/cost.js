@@ -3,19 +3,18 @@
 import { card } from "./card.js";
 import { h, replace } from "./dom.js";
 import { milliseconds, plural, ratio } from "./numbers.js";
-import { breakEven } from "./stats.js";
 import { stepMs } from "./trace.js";
 
 /**
  * @import { Explorer } from "./main.js"
  * @import { Trace } from "./trace.js"
  * @import { View } from "./verdicts.js"
- * @import { Step } from "../../types/records.js"
+ * @import { RaceFigures, Step } from "../../types/records.js"
  * @import { Child } from "./dom.js"
  */
 
 const WORTH =
-  "What nodes cost: the tokens that would be written in the time of their rows. What they promise: the sum of their chances, as the heads see them.";
+  "Estimates. The price: tokens that would be written in the time of the nodes' rows, by this machine's calibration, not by this run. The chances: what the heads give each node's path, added up.";
 const FLOOR =
   "The floor is the time that takes at this machine's speed of reading memory, measured when the model was loaded. What stays in the processor's cache from step to step comes faster.";
 /** @type {(keyof Step["timings"])[]} */
@@ -65,7 +64,12 @@ function costs(trace, { step }) {
     h("span", {}, "ms"),
   );
   const drafted = (step.price ?? null) === null || step.token_ids.length > 1;
-  return [...bars, listed, plain && drafted ? pays(trace, step) : null, worth(step)];
+  return [
+    ...bars,
+    listed,
+    trace.figures && drafted ? pays(trace.figures, step) : null,
+    worth(step),
+  ];
 }
 
 /**
@@ -84,13 +88,15 @@ const overFloor = (step) =>
   step?.floor ? `${ratio(stepMs(step) / step.floor.milliseconds)}× its floor` : "";
 
 /**
- * Tokens per step that this tree needs here, as a line over what the run makes and this step.
- * @param {Trace} trace
+ * Like with like: the step's own cost with its own yield, the run's with the run's. The line is what
+ * the run needs, over what it makes; the dot is this step.
+ * @param {RaceFigures} figures
  * @param {Step} step
  */
-function pays(trace, step) {
-  const needed = breakEven(trace, step.tree) ?? 0;
-  const made = trace.tokens.length / trace.steps.length;
+function pays({ lane, rival, break_even: needed }, step) {
+  const made = lane.tokens_per_step;
+  if (needed === null || made === null || rival.tokens_per_second === null) return null;
+  const perMs = rival.tokens_per_second / 1000;
   const gained = step.emitted.length;
   const most = Math.max(needed, made, gained, 2) * 1.08;
   const at = (/** @type {number} */ value) => `${(100 * value) / most}%`;
@@ -102,7 +108,7 @@ function pays(trace, step) {
       {
         class: "sx-pays-track",
         role: "img",
-        "aria-label": `Breaks even at ${ratio(needed)} tokens per step`,
+        "aria-label": `The run breaks even at ${ratio(needed)} tokens per step`,
       },
       h("i", {
         class: `sx-pays-made ${made >= needed ? "is-fast" : "is-slow"}`,
@@ -114,7 +120,7 @@ function pays(trace, step) {
     h(
       "p",
       {},
-      `Pays from ${ratio(needed)} tokens per step; the run makes ${ratio(made)}, this step ${plural(gained, "token")}.`,
+      `The run pays from ${ratio(needed)} tokens per step, makes ${ratio(made)}; this step from ${ratio(stepMs(step) * perMs)}, gave ${gained}.`,
     ),
   );
 }
@@ -130,7 +136,7 @@ function worth({ price = null, joint_probs: [, ...chances] }) {
   return h(
     "p",
     { title: WORTH },
-    `${plural(chances.length, "node")} cost ${ratio(price)} tokens and promised ${ratio(promised)}.`,
+    `${plural(chances.length, "node")} cost ${ratio(price)} tokens, chances ${ratio(promised)} (est.)`,
   );
 }
 

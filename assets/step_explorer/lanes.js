@@ -4,13 +4,13 @@
 import { h, Marked, replace } from "./dom.js";
 import { saving } from "./export.js";
 import { plural, probability, rate, ratio } from "./numbers.js";
-import { raceFigures } from "./stats.js";
 import { LAST_STAGE } from "./store.js";
 import { Assembler, readable } from "./text.js";
 import { nameOf } from "./trace.js";
 
 /**
  * @import { Explorer } from "./main.js"
+ * @import { LaneFigures } from "../../types/records.js"
  * @import { Lane, Trace } from "./trace.js"
  */
 
@@ -260,10 +260,10 @@ function origin(lane, at) {
  * @param {LaneText} theirs
  */
 function heads(trace, ours, theirs) {
-  const figures = raceFigures(trace);
+  const { figures } = trace;
   const lacking = trace.header?.settings.method === "plain" ? " (no heads are loaded)" : "";
-  fillHead(ours.head, nameOf(trace) + lacking, trace, figures.lane);
-  if (trace.rival) fillHead(theirs.head, nameOf(trace.rival), trace.rival, figures.rival);
+  fillHead(ours.head, nameOf(trace) + lacking, trace, figures?.lane);
+  if (trace.rival) fillHead(theirs.head, nameOf(trace.rival), trace.rival, figures?.rival);
   else replace(theirs.head);
 }
 
@@ -271,13 +271,14 @@ function heads(trace, ours, theirs) {
  * @param {HTMLElement} element
  * @param {string} name
  * @param {Lane} lane
- * @param {{ perSecond: number | null, perStep: number | null }} figures
+ * @param {LaneFigures | undefined} figures
  */
-function fillHead(element, name, lane, { perSecond, perStep }) {
+function fillHead(element, name, lane, figures) {
+  const perStep = figures?.tokens_per_step ?? null;
   replace(
     element,
     h("h2", {}, name),
-    h("span", {}, h("b", {}, rate(perSecond)), " tokens/s"),
+    h("span", {}, h("b", {}, rate(figures?.tokens_per_second ?? null)), " tokens/s"),
     h("span", {}, perStep === null ? "" : `${ratio(perStep)} tokens per step`),
     h("span", {}, lane.tokens.length ? plural(lane.tokens.length, "token") : ""),
   );

@@ -267,13 +267,14 @@ export class Explorer {
   async #receive(message) {
     /** @type {Message} */
     const parsed = typeof message === "string" ? JSON.parse(message) : message;
-    const { run, first, events, live } = parsed;
+    const { run, first, events, live, figures } = parsed;
     if (run !== this.#run.id) this.#begin(run);
     if (first > this.#run.next && this.missed) {
       const between = await this.missed(run, this.#run.next);
       this.#take(between, this.#run.next);
     }
     this.#take(events, first);
+    this.trace.figures = figures ?? this.trace.figures;
     this.#grown(live);
   }
 

@@ -21,7 +21,9 @@ export class OpenError extends Error {}
 export async function openTrace(file, name = file.name ?? "The trace", upgrade = null) {
   if (file.size > MAX_BYTES) throw tooLarge(name);
   const record = parsed(await inflated(file, name), name);
-  if (upgrade === null || !(record?.format_version < FORMAT_VERSION)) return traceOf(record, name);
+  const whole = record?.format_version >= FORMAT_VERSION && record.figures;
+  if (upgrade === null || whole || !Number.isInteger(record?.format_version))
+    return traceOf(record, name);
   const today = await upgrade(base64(new Uint8Array(await file.arrayBuffer())));
   if (today.problem) throw new OpenError(today.problem);
   return traceOf(today, name);

@@ -3,7 +3,6 @@
 import { h, replace, s } from "./dom.js";
 import { NONE, plural, ratio } from "./numbers.js";
 import { Picture } from "./picture.js";
-import { raceFigures } from "./stats.js";
 import { nameOf } from "./trace.js";
 
 /**
@@ -12,7 +11,6 @@ import { nameOf } from "./trace.js";
  */
 
 const LANES = ["own", "rival"]; // the run itself, and the other lane of the race
-const [SLOWER, FASTER] = [0.995, 1.005]; // between them, two digits would show 1.00
 /**
  * @typedef {ReturnType<typeof scaleOf>} Scale
  *
@@ -182,45 +180,27 @@ function nameAt(text, scale, lane, shift) {
  * @param {Trace} trace
  */
 function speedup(element, trace) {
-  const figures = raceFigures(trace);
-  if (figures.speedup === null) {
+  const { figures } = trace;
+  if (figures === null || figures.speedup === null) {
     element.className = "sx-speedup is-none";
     return replace(
       element,
       h("strong", {}, NONE),
-      h("p", {}, "speedup over plain decoding"),
+      h("p", {}, "speedup over the other lane"),
       h("p", {}, "nothing measured yet"),
     );
   }
-  const { speedup: value, half_width, estimate } = figures;
-  const rival = trace.rival ? nameOf(trace.rival).toLowerCase() : "";
-  const [kind, words] = judged(value, estimate ? null : half_width, rival);
-  const [tokens, steps] = [
-    plural(trace.tokens.length, "token"),
-    plural(trace.steps.length, "step"),
-  ];
+  const { speedup: value, half_width, estimate, kind, words, lane, rival } = figures;
+  const name = trace.rival ? nameOf(trace.rival).toLowerCase() : "";
   const how = estimate
-    ? `estimate: only ${plural(trace.rival?.tokens.length ?? 0, "token")} of ${rival} so far`
-    : `measured, ${tokens}, ${steps}`;
+    ? `estimate: only ${plural(rival.tokens, "token")} of ${name} so far`
+    : `total time saved, measured, ${plural(lane.tokens, "token")}, ${plural(lane.steps, "step")}`;
   element.className = `sx-speedup is-${kind}`;
   const sure = half_width === null || estimate ? "" : ` ± ${ratio(half_width)}`;
   return replace(
     element,
     h("strong", {}, `${ratio(value)}×`, h("em", {}, sure)),
-    h("p", {}, words),
+    h("p", {}, words.replace("{rival}", name)),
     h("p", {}, how),
   );
-}
-
-/**
- * @param {number} value
- * @param {number | null} half_width
- * @param {string} rival
- */
-function judged(value, half_width, rival) {
-  if (value >= SLOWER && value <= FASTER) return ["even", `as fast as ${rival}`];
-  const unsure = half_width !== null && Math.abs(value - 1) < half_width;
-  const doubt = unsure ? ", but within the interval" : "";
-  if (value < SLOWER) return ["slow", `slower than ${rival}${doubt}`];
-  return [unsure ? "even" : "fast", `faster than ${rival}${doubt}`];
 }

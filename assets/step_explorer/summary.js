@@ -40,6 +40,11 @@ function charts(trace) {
       ]),
     ),
     chart(
+      "Acceptance by position",
+      "of all steps with a pass",
+      depths.map((d, i) => [`depth ${i + 1}`, d.share, `${percent(d.share)}`]),
+    ),
+    chart(
       "Acceptance by rank",
       "of the nodes that were judged",
       ranks.map((r, i) => [`guess ${i + 1}`, r.rate, `${percent(r.rate)} of ${count(r.judged)}`]),

@@ -1,7 +1,7 @@
 // A run as it grows, and what follows from its records: parents, clocks, origins of tokens.
 
 /**
- * @import { AttentionHead, Header, Lane as LaneRecord, Piece, Position } from "../../types/records.js"
+ * @import { AttentionHead, Header, Lane as LaneRecord, Piece, Position, RaceFigures } from "../../types/records.js"
  * @import { Step, Timings, TopTokens, Trace as TraceRecord, TreeShape } from "../../types/records.js"
  * @import { EmittedToken, Shape } from "../../types/page.js"
  */
@@ -163,6 +163,8 @@ export class Trace extends Lane {
   pieces = new Map();
   /** @type {Lane | null} */
   rival = null;
+  /** @type {RaceFigures | null} Computed in Python: explorer/analysis/speedup.py. */
+  figures = null;
   /** @type {AttentionHead[]} At hand: those of the file, and those that were looked at since. */
   attention = [];
 
@@ -175,6 +177,7 @@ export class Trace extends Lane {
     for (const [id, piece] of Object.entries(record.pieces)) trace.addPiece(Number(id), piece);
     trace.fill(record);
     if (record.rival) trace.rival = new Lane().fill(record.rival);
+    trace.figures = record.figures ?? null;
     (record.attention ?? []).forEach((head) => trace.addAttention(head));
     return trace;
   }
@@ -220,6 +223,7 @@ export class Trace extends Lane {
       format_version: FORMAT_VERSION,
       pieces,
       rival: this.rival?.laneRecord() ?? null,
+      figures: this.figures,
       attention: this.attention,
     };
   }

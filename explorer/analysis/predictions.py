@@ -125,8 +125,8 @@ def predict(
         if chain
         else 1.0 + expected_accepted(reached(acceptance, len(steps)))
     )
-    told = float(np.mean([step.emitted for step in steps]))
-    measured = told / (draft + verify + rest)
+    per_step = float(np.mean([step.emitted for step in steps]))
+    measured = per_step / (draft + verify + rest)
     idealised = tree_speedup(tokens, 1.0, draft)
     at_cost = tree_speedup(tokens, cost, draft if chain else draft + rest)
     return Prediction(
@@ -141,9 +141,9 @@ def predict(
         product=product,
         speedup_idealised=idealised,
         speedup_at_cost=at_cost,
-        pays_as_published=pays(told - 1, 1.0, draft, verify),
-        pays_corrected=pays(told, 1.0, draft, verify),
-        measured_tokens_per_step=told,
+        pays_as_published=pays(per_step - 1, 1.0, draft, verify),
+        pays_corrected=pays(per_step, 1.0, draft, verify),
+        measured_tokens_per_step=per_step,
         measured_speedup=measured,
         error_idealised=idealised / measured - 1,
         error_at_cost=at_cost / measured - 1,

@@ -162,13 +162,13 @@ def _difference(trace: Trace, expected: Sequence[int], got: Sequence[int]) -> Di
         return None
     ours, theirs = (ids[at] if at < len(ids) else None for ids in (expected, got))
     pieces = [None if t is None else trace.pieces.get(t) for t in (ours, theirs)]
-    told = [None if piece is None else visible(piece, LONGEST) for piece in pieces]
+    labels = [None if piece is None else visible(piece, LONGEST) for piece in pieces]
     return Difference(
         position=at,
         plain_token=ours,
-        plain_text=told[0],
+        plain_text=labels[0],
         method_token=theirs,
-        method_text=told[1],
+        method_text=labels[1],
     )
 
 

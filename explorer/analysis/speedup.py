@@ -13,10 +13,12 @@ import numpy as np
 from scipy.stats import t as student_t
 
 from explorer.analysis.formulas import acceptance_rate
+from explorer.records.figures import LaneFigures, RaceFigures
 from explorer.records.schema import Lane, Step, Trace, TreeShape
 
 MIN_RIVAL_TOKENS = 16  # fewer are too few for a measured figure
 MAX_BLOCKS = 16
+SLOWER, FASTER = 0.995, 1.005  # between them, two digits would show 1.00
 
 
 @dataclass(frozen=True)
@@ -29,43 +31,18 @@ class Samples:
     @classmethod
     def of_steps(cls, steps: Iterable[Step]) -> Samples:
         """The samples of a lane of steps."""
-        steps = list(steps)
-        return cls(
-            np.array([len(step.emitted) for step in steps], dtype=float),
-            np.array([step.timings.step for step in steps], dtype=float),
-        )
+        return cls.of_pairs([(len(step.emitted), step.timings.step) for step in steps])
+
+    @classmethod
+    def of_pairs(cls, steps: Sequence[tuple[int, float]]) -> Samples:
+        """The samples from tokens and milliseconds of each step."""
+        table = np.array(steps, dtype=float).reshape(-1, 2)
+        return cls(table[:, 0], table[:, 1])
 
     @classmethod
     def of_lane(cls, lane: Lane | None) -> Samples:
         """The samples of a lane; none of a lane that did not run."""
         return cls.of_steps(lane.steps if lane else ())
-
-
-@dataclass(frozen=True)
-class LaneFigures:
-    """The figures of one lane; the last two are None before its first step."""
-
-    tokens: int
-    steps: int
-    seconds: float
-    tokens_per_second: float | None
-    tokens_per_step: float | None
-
-
-@dataclass(frozen=True)
-class RaceFigures:
-    """A lane against its rival, as measured so far. Figures without a measurement are None.
-
-    `speedup` is the ratio of their tokens per second, `half_width` the half-width of its 95 %
-    interval. `estimate` is True while the rival has too few tokens for figures to be called
-    measured.
-    """
-
-    lane: LaneFigures
-    rival: LaneFigures
-    speedup: float | None
-    half_width: float | None
-    estimate: bool
 
 
 @dataclass(frozen=True)
@@ -88,6 +65,7 @@ def lane_figures(samples: Samples) -> LaneFigures:
         seconds=float(seconds),
         tokens_per_second=float(tokens / seconds) if seconds > 0 else None,
         tokens_per_step=float(tokens / steps) if steps else None,
+        step_ms=float(1000 * seconds / steps) if steps else None,
     )
 
 
@@ -103,13 +81,38 @@ def compare(lane: Samples, rival: Samples) -> RaceFigures:
     if ours.tokens_per_second is not None and theirs.tokens_per_second:
         speedup = ours.tokens_per_second / theirs.tokens_per_second
     relative = relative_half_width(lane, rival)
+    half_width = None if speedup is None or relative is None else speedup * relative
+    estimate = theirs.tokens < MIN_RIVAL_TOKENS
+    kind, words = _standing(speedup, None if estimate else half_width)
+    needs = ours.step_ms is not None and theirs.tokens_per_second is not None
     return RaceFigures(
         lane=ours,
         rival=theirs,
         speedup=speedup,
-        half_width=None if speedup is None or relative is None else speedup * relative,
-        estimate=theirs.tokens < MIN_RIVAL_TOKENS,
+        half_width=half_width,
+        estimate=estimate,
+        break_even=theirs.tokens_per_second * ours.step_ms / 1000 if needs else None,
+        kind=kind,
+        words=words,
     )
+
+
+def with_figures(trace: Trace) -> Trace:
+    """The trace with the figures of its race, so that a page can draw them without a server."""
+    return trace.model_copy(update={"figures": race_figures(trace)})
+
+
+def _standing(speedup: float | None, half_width: float | None) -> tuple[str, str]:
+    """How the lane stands against its rival: a kind, and words with a place for its name."""
+    if speedup is None:
+        return "none", "nothing measured yet"
+    if SLOWER <= speedup <= FASTER:
+        return "even", "as fast as {rival}"
+    unsure = half_width is not None and abs(speedup - 1) < half_width
+    doubt = ", but within the spread" if unsure else ""
+    if speedup < SLOWER:
+        return "slow", f"slower than {{rival}}{doubt}"
+    return "even" if unsure else "fast", f"faster than {{rival}}{doubt}"
 
 
 def relative_half_width(lane: Samples, rival: Samples) -> float | None:

@@ -7,6 +7,7 @@ import codecs
 from pathlib import Path
 from typing import Any
 
+from explorer.analysis.speedup import with_figures
 from explorer.commands.console import Console, number
 from explorer.commands.options import (
     add_decode_options,
@@ -56,7 +57,7 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             bar.update(text.add(event, builder))
     trace = builder.trace()
     if trace_path is not None:
-        write_trace(trace, trace_path)
+        write_trace(with_figures(trace), trace_path)
     return run_result(trace) | {"trace": args.trace, "notes": list(lab.notes)}
 
 

@@ -1,7 +1,7 @@
 """Speculative decoding, to be read in this order.
 
 tree        a candidate tree and its attention mask
-drafter     what a method is: a drafter, and the draft that it offers in a step
+drafter     the interface of a method: a drafter, and its draft in a step
 cache       a KV cache that keeps the accepted rows of a pass
 sampling    the base model's distribution, and draws from it
 acceptance  which path of a verified tree becomes text

@@ -2,7 +2,7 @@
 
 The prediction that judges a node comes from its *parent's* row. Greedy and sample are lossless:
 they ask the base model what comes next, row by row, and follow the child that holds the answer.
-Where the drafter *drew* its candidates and tells from which distributions, sampling judges them by
+If the drafter *drew* its candidates and gives their distributions, sampling judges them by
 rejection instead, which accepts more of them. Typical acceptance (Medusa, arXiv 2401.10774,
 section 2.3.1) is not lossless: it takes a candidate that the base model finds likely enough.
 """
@@ -52,7 +52,7 @@ class AcceptanceRule:
 
 
 def follow(tree: Tree, tokens: list[int], wanted: Callable[[int], int]) -> tuple[list[int], int]:
-    """From the root on, step to the child that holds what is `wanted(row)` after each row.
+    """From the root on, follow the child that holds `wanted(row)` after each row.
 
     Returns the path and the last wanted token, which no child held: the bonus.
     """
@@ -82,8 +82,8 @@ class Greedy(AcceptanceRule):
 class Sample(AcceptanceRule):
     """One draw per row from the base model's own distribution; follow the child that holds it.
 
-    Each emitted token is a draw from what the base model gives at its place, so the text is
-    distributed as in plain sampling, whatever candidates the drafter offered. Candidates that
+    Each emitted token is a draw from the base model's distribution at its position, so the text
+    is distributed as in plain sampling, for any candidates. Candidates that
     were drawn, with `proposals`, are judged by rejection sampling, which is lossless for them
     alone: top-ranked candidates are not samples.
     """
@@ -129,7 +129,7 @@ class Sample(AcceptanceRule):
     def _first_accepted(
         self, candidates: list[int], p: torch.Tensor, q: torch.Tensor | None, position: int
     ) -> tuple[int | None, torch.Tensor]:
-        """Index of the first candidate that is accepted, and what p has become by then.
+        """Index of the first accepted candidate, and the remaining distribution p.
 
         A candidate x, drawn from q, is accepted with probability min(1, p(x)/q(x)); after a
         rejection p becomes norm(max(0, p − q)) and q loses x (Leviathan et al. 2023, section 2.3,
@@ -152,7 +152,7 @@ def accept_probability(p: torch.Tensor, q: torch.Tensor, token: int) -> float:
 
 
 def residual(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
-    """norm(max(0, p − q)): what is still owed after a draw from q was rejected.
+    """norm(max(0, p − q)): the residual distribution after a draw from q was rejected.
 
     It is all zero only if p = q, and then nothing is ever rejected but by rounding: p is kept.
     """

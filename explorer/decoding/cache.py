@@ -21,14 +21,14 @@ GROW_BY = 256  # slots; a multiple of attention.SLOT_BLOCK
 
 
 class SlotLayer(CacheLayerMixin):
-    """What transformers asks of one layer's slots, of which `length` are committed."""
+    """The interface that transformers needs of one layer's slots; `length` are committed."""
 
     is_compileable = False
     is_sliding = False
     length: int
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
-        """How many slots a pass of so many rows sees, and the first of them."""
+        """The number of slots that a pass of this many rows sees, and the first of them."""
         return self.length + query_length, 0
 
     def get_seq_length(self) -> int:

@@ -50,12 +50,12 @@ class DraftModelDrafter(Drafter):
         self._agreed = 0  # so many of them are known to be the text's
 
     def begin(self, prompt: list[int]) -> None:
-        """Read the prompt, if there is room to draft behind it."""
+        """Read the prompt, if there is room to draft after it."""
         if len(prompt) < self.model.context_length:
             self._catch_up(prompt)
 
     def draft(self, context: Context) -> Draft:
-        """K tokens behind the root, or fewer where the text must end."""
+        """K tokens after the root, or fewer at the end of the text."""
         room = self.model.context_length - len(context.text)
         k = min(self._settings.draft_tokens, context.max_depth, room)
         if k < 1:

@@ -1,4 +1,4 @@
-"""What a method is to the loop: a drafter, which offers a tree of candidates in every step."""
+"""The interface of a method: a drafter, which offers a candidate tree in every step."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class DraftRecord:
 
     heads      the heads' ids and probabilities, best first, [K, top] each
     below      where guesses depend on the path: ids and probabilities [top] by row
-    price      where nodes had to be worth their rows: what they cost, in tokens (dynamic.Prices)
+    price      `auto` trees only: the price of the verified nodes, in tokens (dynamic.Prices)
     lookahead  the window and the pool of lookahead decoding
     """
 
@@ -67,7 +67,7 @@ def bare_root(root: int) -> Draft:
 
 @dataclass(frozen=True)
 class Context:
-    """What a drafter may look at: where the text stands.
+    """The inputs of a draft: the state of the text.
 
     root      the token at position len(text) − 1, chosen but not yet in the KV cache
     hidden    [1, H], the hidden state that chose it, of the position before

@@ -30,7 +30,7 @@ Node = TypeVar("Node")
 
 @dataclass(frozen=True)
 class Prices:
-    """What nodes cost, in tokens that would be written in the same time.
+    """The prices of nodes, in tokens that would be written in the same time.
 
     rows[k]  verifying k nodes beside the root instead of the root alone; rows[0] is 0
     depth    asking one head more, where heads draft one after the other
@@ -52,7 +52,7 @@ class Prices:
 
 @dataclass(frozen=True)
 class DynamicTree:
-    """No fixed shape: every step takes nodes by what the heads say there (decoding/dynamic.py).
+    """No fixed shape: every step takes the nodes that its heads find likeliest.
 
     The `nodes` likeliest ones; with `prices` only as many of them as are worth their price, where
     a node's chance is `trust` times the joint probability that the heads give it.
@@ -81,7 +81,7 @@ class DynamicTree:
         return [node for _, node in offered[: gains.index(max(gains))]]
 
     def tree(self, paths: Iterable[RankPath]) -> tuple[Tree, float | None]:
-        """The tree of chosen paths, and what its nodes cost together where they have prices."""
+        """The tree of chosen paths, and the sum of its nodes' prices, if they have any."""
         tree = _tree(tuple(paths), self.name)
         return tree, self.prices.rows[tree.n - 1] if self.prices else None
 

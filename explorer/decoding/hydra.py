@@ -76,7 +76,7 @@ class Level:
 
 @lru_cache(maxsize=256)
 def levels(tree: Tree) -> tuple[Level, ...]:
-    """What has to be drafted, depth by depth."""
+    """The state of a draft, depth by depth."""
     found = []
     for depth in range(tree.depth):
         rows = [row for row in range(tree.n) if tree.depths[row] == depth and tree.children[row]]
@@ -112,7 +112,7 @@ class DynamicHydraDrafter(Drafter):
     def __init__(self, heads: HydraHeads, tree: DynamicTree) -> None:
         self.heads = heads
         self.tree = tree
-        self.min_joint = 0.0  # of a node whose children can be worth it
+        self.min_joint = 0.0  # lowest chance of a node whose children can be worth it
         if tree.prices:
             price = tree.prices.min_each[0] + tree.prices.depth
             self.min_joint = price / (tree.trust * CHILD_RATIO)

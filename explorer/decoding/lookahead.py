@@ -42,7 +42,7 @@ def make_drafter(inputs: DrafterInputs, settings: DecodeSettings) -> Drafter:
 class LookaheadDrafter(Drafter):
     """W = window, N = ngram, G = guesses. The seed fills the first window, with tokens of the text.
 
-    The window is left out near the end of the text, where its positions would lie beyond it.
+    Near the end of the text, where its positions would lie beyond it, there is no window.
     """
 
     def __init__(self, window: int, ngram: int, guesses: int, seed: int = 0) -> None:
@@ -53,7 +53,7 @@ class LookaheadDrafter(Drafter):
         self._window: list[list[int]] = []  # [levels][W], oldest level first
 
     def draft(self, context: Context) -> Draft:
-        """The pool's guesses behind the root as a tree, and the window's rows."""
+        """The pool's guesses after the root as a tree, and the window's rows."""
         guesses = self.pool.behind(context.root)
         shortened = [guess[: context.max_depth] for guess in guesses if context.max_depth]
         tree, tokens = guess_tree(context.root, shortened)
@@ -70,7 +70,7 @@ class LookaheadDrafter(Drafter):
         return Draft(tree, torch.tensor(tokens), probs, extra=extra, record=record)
 
     def _place(self, text: list[int]) -> None:
-        """Put the window behind the text: its corner is the root."""
+        """Place the window after the text: its corner is the root."""
         if not self._window:
             filling = self._random.choice(text, (self._levels, self._width))
             self._window = filling.tolist()
@@ -127,7 +127,7 @@ def branch(width: int, levels: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def guess_tree(root: int, guesses: list[list[int]]) -> tuple[Tree, list[int]]:
-    """Guesses merged where they begin alike: the tree, and its rows' tokens.
+    """Guesses merged at common beginnings: the tree, and its rows' tokens.
 
     Two children of a node never hold the same token: only one of them could be followed.
     """

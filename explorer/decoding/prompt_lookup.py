@@ -1,6 +1,6 @@
 """Prompt lookup decoding (Saxena 2023): the text so far is its own draft model.
 
-If the last n tokens have occurred before, in the prompt or the reply, what followed them there is
+If the last n tokens occurred before, in the prompt or the reply, what followed them there is
 the draft: one chain. The longest n is tried first, and of several occurrences the latest counts.
 It costs no model and pays where a reply repeats its prompt: summaries, edits, extraction, code.
 """
@@ -21,7 +21,7 @@ def make_drafter(inputs: DrafterInputs, settings: DecodeSettings) -> Drafter:
 
 
 class PromptLookupDrafter(Drafter):
-    """Copies up to `tokens` tokens from behind an earlier occurrence of up to `ngram` last ones."""
+    """Copies up to `tokens` tokens after an earlier occurrence of up to `ngram` last ones."""
 
     def __init__(self, tokens: int, ngram: int) -> None:
         self.tokens = tokens
@@ -38,7 +38,7 @@ class PromptLookupDrafter(Drafter):
         return Draft(chain(len(copied)), tokens, torch.ones(len(tokens)))
 
     def lookup(self, text: list[int]) -> list[int]:
-        """The tokens behind the latest earlier occurrence of the longest known ending of `text`."""
+        """The tokens after the latest earlier occurrence of the longest known ending of `text`."""
         self._index(text)
         for n in range(min(self.ngram, len(text) - 1), 0, -1):
             end = self._ends.get(tuple(text[-n:]))

@@ -1,6 +1,6 @@
 """From a method's name to its drafter.
 
-What is said of the methods is in records/methods.py. The file of a method has its name
+The descriptions of the methods are in records/methods.py. The file of a method has its name
 (`draft-model`: draft_model.py) and a function `make_drafter(inputs, settings)`; it is imported when
 a drafter is made.
 """

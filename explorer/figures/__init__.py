@@ -1,4 +1,4 @@
-"""Pure functions from trace records to what a notebook shows: Plotly figures, tables, a card.
+"""Pure functions from trace records to notebook output: Plotly figures, tables, a card.
 
 Nothing is imported here: the page uses `numbers` and needs no Plotly.
 """

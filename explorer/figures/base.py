@@ -1,4 +1,4 @@
-"""What all figures share: a white ground, system fonts, and text that stays text."""
+"""Shared by all figures: a white background, system fonts, and text that stays text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A trace at a glance, as HTML for a notebook: what ran, how fast, and where each token came from.
+"""A summary of a trace as HTML for a notebook: the run, its speed, and the source of each token.
 
 Everything that a person or a model wrote is escaped; there are no scripts, links or images.
 """
@@ -107,7 +107,7 @@ def _origin(depth: int) -> str:
 
 
 def _tint(depth: int) -> str:
-    """Root: a dotted line. Drafts: a solid one, on a ground that darkens with the depth."""
+    """Root: a dotted line. Drafts: a solid one, on a background that darkens with the depth."""
     if not depth:
         return f"unicode-bidi:isolate;border-bottom:2px dotted {ROOT}"
     alpha = round(255 * (0.08 + 0.09 * min(depth, DEEPEST_TINT)))
@@ -127,7 +127,7 @@ def _legend(trace: Trace) -> str:
 
 
 def _isolated(text: str, limit: int = 200) -> str:
-    """What somebody wrote, on a line of ours: it cannot reorder what stands around it."""
+    """A user's text, isolated so that it cannot reorder the text around it."""
     return f"<bdi>{_safe(text, limit)}</bdi>"
 
 

@@ -1,6 +1,6 @@
-"""Training curves as an SVG picture: the loss by update, and how often each head is right.
+"""Training curves as an SVG picture: the loss by update, and the accuracy of each head.
 
-Heads are told apart by their line's dash and by a label at its end, not by colour alone. All text
+Heads differ in their line's dash and have a label at its end, not only a colour. All text
 is set as text, and the picture needs nothing from elsewhere.
 """
 
@@ -19,8 +19,8 @@ COLOURS = (ROOT, ACCEPTED, REJECTED, PINK)
 DASHES = ("", "6 3", "2 3", "8 3 2 3")
 STEPS = (1, 2, 2.5, 5, 10)  # of an axis, times a power of ten
 TICKS = 5
-MOST, LEAST = 1e100, 1e-100  # of what is drawn: floats end not far beyond
-FLAT = 1e-6  # of a value: what varies less is drawn as a flat line
+MOST, LEAST = 1e100, 1e-100  # largest value that is drawn, below the limit of floats
+FLAT = 1e-6  # relative; a smaller variation is drawn as a flat line
 
 Point = tuple[float, float]
 Curve = tuple[str, list[Point]]

@@ -38,7 +38,9 @@ class NotebookViews:
 
         Raises ExplorerError if the file cannot be written.
         """
-        return write_trace(self, Path(path).expanduser())
+        from explorer.analysis.speedup import with_figures
+
+        return write_trace(with_figures(self), Path(path).expanduser())
 
     def figure_tree(self: Trace, step: int, selected: int | None = None) -> go.Figure:
         """The candidate tree of a step and what became of it; `selected` is a row to ring."""

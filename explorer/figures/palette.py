@@ -1,7 +1,7 @@
 """The one palette: of figures, of the page (assets/step_explorer/palette.css) and of its theme.
 
 Okabe–Ito colours; they keep their meaning on a light and on a dark ground. Colours and shapes of
-the four verdicts are the same in every figure and told apart without colour.
+the four verdicts are the same in every figure and can be distinguished without colour.
 """
 
 from __future__ import annotations

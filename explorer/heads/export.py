@@ -76,14 +76,14 @@ def _write_public(
     heads: MedusaHeads, folder: Path, to: str, name: str, tensors: dict[str, Tensor]
 ) -> Exported:
     config = heads.config
-    told = {
+    fields = {
         "medusa_num_heads": config.num_heads,
         "medusa_num_layers": config.num_blocks,
         "hidden_size": config.hidden_size,
         "vocab_size": config.vocab_size,
         "base_model_name_or_path": config.base_model,
     }
-    write_files(folder, {name: tensors}, {CONFIG: told}, "The heads")
+    write_files(folder, {name: tensors}, {CONFIG: fields}, "The heads")
     return Exported(to, [name, CONFIG], _whole_note(config))
 
 
@@ -113,7 +113,7 @@ def _to_vllm(heads: MedusaHeads, folder: Path, whole_vocabulary: bool) -> Export
         tensors["lm_heads.0.weight"] = _written(shared)
     if truncated:
         tensors["token_map"] = _written(heads.ids_of_drafts)
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "architectures": ["MedusaModel"],
         "model_type": "medusa",
         "hidden_size": config.hidden_size,
@@ -126,7 +126,7 @@ def _to_vllm(heads: MedusaHeads, folder: Path, whole_vocabulary: bool) -> Export
         "base_model_name_or_path": config.base_model,
         "torch_dtype": str(heads.block_weight.dtype).removeprefix("torch."),
     }
-    write_files(folder, {WEIGHTS: tensors}, {CONFIG: told}, "The heads")
+    write_files(folder, {WEIGHTS: tensors}, {CONFIG: fields}, "The heads")
     notes = [] if truncated else _whole_note(config)
     if truncated:
         notes = [

@@ -150,22 +150,22 @@ def _attend(claimed, query, keys, values, mask, out):
 @numba.cfunc(types.void(types.CPointer(types.int64)), cache=True)
 def _task(call):
     """`_attend` on the addresses and sizes that `fixed_order_attention` writes down."""
-    told = numba.carray(call, CALL)
+    fields = numba.carray(call, CALL)
     heads, n, size, kv_heads, capacity, slots = (
-        told[6],
-        told[7],
-        told[8],
-        told[9],
-        told[10],
-        told[11],
+        fields[6],
+        fields[7],
+        fields[8],
+        fields[9],
+        fields[10],
+        fields[11],
     )
     _attend(
-        told,  # its first number counts the items that are claimed
-        numba.carray(floats_at(told[1]), (heads, n, size)),
-        numba.carray(floats_at(told[2]), (kv_heads, size, capacity)),
-        numba.carray(floats_at(told[3]), (kv_heads, capacity, size)),
-        numba.carray(flags_at(told[4]), (n, slots)),
-        numba.carray(floats_at(told[5]), (n, heads, size)),
+        fields,  # its first number counts the items that are claimed
+        numba.carray(floats_at(fields[1]), (heads, n, size)),
+        numba.carray(floats_at(fields[2]), (kv_heads, size, capacity)),
+        numba.carray(floats_at(fields[3]), (kv_heads, capacity, size)),
+        numba.carray(flags_at(fields[4]), (n, slots)),
+        numba.carray(floats_at(fields[5]), (n, heads, size)),
     )
 
 

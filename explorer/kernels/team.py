@@ -1,6 +1,6 @@
-"""How threads share the phases of a pass: they take items, and nobody waits for an idle thread.
+"""Threads share the phases of a pass by taking items; none waits for an idle thread.
 
-A phase is so many items. A thread takes one after the other until none is left, and then waits
+A phase is a number of items. A thread takes one after the other until none is left, and then waits
 until all of them are *done*. So a thread that the operating system has put aside holds nobody up
 unless it has an item in hand, and one that comes back late finds the phases done and catches up.
 While it waits, a thread soon lets others run: on a machine that is busy otherwise, the one that it

@@ -166,8 +166,8 @@ def _with_auto(calibration: Calibration, costs: Costs, texts: Sequence[RankedTex
         trust = min(1.0, max(MIN_TRUST, (found.tokens_per_step - 1) / found.promised))
         calibration = calibration.model_copy(update={"trust": trust})
         found = replay_auto(calibration, costs, texts)
-    told = {f"auto_{name}": float(value) for name, value in vars(found).items()} if found else {}
-    return calibration.model_copy(update=told)
+    figures = {f"auto_{name}": float(value) for name, value in vars(found).items()} if found else {}
+    return calibration.model_copy(update=figures)
 
 
 def _by_rows(key: Key, costs: Costs, texts: list[np.ndarray], basis: Basis) -> Calibration:

@@ -1,8 +1,7 @@
-"""What the heads predict at every emitted position: the record that other trees are replayed on.
+"""The heads' predictions at every emitted position: the record for replaying other trees.
 
-A step's draft tells it of one position; the accepted rows but the last need a pass of the heads of
-their own. Such rows are collected, since a pass over many costs little more than one, so some
-positions are told later than the step they belong to.
+Each draft yields the head predictions of one position. The other accepted rows need an extra head
+pass; they are batched, so their records may arrive a few steps late.
 """
 
 from __future__ import annotations
@@ -15,32 +14,32 @@ from explorer.decoding.loop import StepResult
 from explorer.heads.heads import MedusaHeads
 from explorer.records.schema import TOP_HEADS, Position, TopTokens
 
-TOLD_TOGETHER = 8  # positions that are worth a pass of the heads
+BATCH = 8  # positions in one extra pass of the heads
 DECIMALS = 6  # of every recorded probability
 
-Untold = tuple[torch.Tensor, int, int]  # hidden [1, H], absolute index, the base model's choice
+Pending = tuple[torch.Tensor, int, int]  # hidden [1, H], absolute index, the base model's choice
 
 
 class HeadPredictions:
-    """Collects the positions of one run; without heads there is nothing to tell."""
+    """Collects the positions of one run; without heads there are none."""
 
     def __init__(self, heads: MedusaHeads | None) -> None:
         self._heads = heads
-        self._untold: list[Untold] = []
+        self._pending: list[Pending] = []
         self._text: list[int] = []  # prompt and reply as far as recorded
         self._hidden: torch.Tensor | None = None  # [1, H] that chose the coming root
         self._first = True
 
     def start(self, prompt: Sequence[int], hidden: torch.Tensor, choice: int) -> Position | None:
-        """The last prompt position, from its hidden [1, H], if it can be told by now."""
+        """The last prompt position, from its hidden [1, H], if it can be recorded now."""
         self._text = list(prompt)
         if self._heads is None:
             return None
         position = (hidden, len(prompt) - 1, choice)
         if self._heads.sees_path:  # and what follows is not written yet
-            self._untold.append(position)
+            self._pending.append(position)
             return None
-        return self._tell([position])[0]
+        return self._predict([position])[0]
 
     def step(self, result: StepResult, choice: int, best: torch.Tensor | None) -> list[Position]:
         """The position that chose the step's root, and now and then those of earlier rows.
@@ -50,7 +49,7 @@ class HeadPredictions:
         self._text.extend(result.emitted)
         if self._heads is None:
             return []
-        told = [] if self._first else self._of_root(result, choice)
+        known = [] if self._first else self._of_root(result, choice)
         self._first = False
         if result.verdict is not None:
             *rows, last = result.verdict.path
@@ -58,18 +57,18 @@ class HeadPredictions:
                 first = int(best[row, 0])
                 self._collect(result.hidden[row : row + 1], result.context_length + depth, first)
             self._hidden = result.hidden[last : last + 1].clone()
-        # Heads that see their path are told what the text became, once it has come so far.
+        # Heads that see their path need the text after a position: wait for it.
         reach = self._heads.config.num_heads if self._heads.sees_path else 0
-        ready = [item for item in self._untold if item[1] + reach < len(self._text)]
-        if len(ready) < TOLD_TOGETHER:
-            return told
-        self._untold = self._untold[len(ready) :]
-        return told + self._tell(ready)
+        ready = [item for item in self._pending if item[1] + reach < len(self._text)]
+        if len(ready) < BATCH:
+            return known
+        self._pending = self._pending[len(ready) :]
+        return known + self._predict(ready)
 
     def rest(self) -> list[Position]:
-        """What is left when the run has ended."""
-        left, self._untold = self._untold, []
-        return self._tell(left) if left else []
+        """The remaining positions, at the end of the run."""
+        left, self._pending = self._pending, []
+        return self._predict(left) if left else []
 
     def _of_root(self, result: StepResult, choice: int) -> list[Position]:
         before = result.context_length - 1
@@ -81,21 +80,22 @@ class HeadPredictions:
         return [Position(index=before, base_choice=choice, heads=heads)]
 
     def _collect(self, hidden: torch.Tensor, index: int, choice: int) -> None:
-        self._untold.append((hidden.clone(), index, choice))  # a clone does not hold the whole pass
+        own = hidden.clone()  # does not keep the memory of the whole pass
+        self._pending.append((own, index, choice))
 
-    def _tell(self, items: list[Untold]) -> list[Position]:
+    def _predict(self, items: list[Pending]) -> list[Position]:
         """All of `items`; near the end of the text, only the heads whose path is written."""
         hidden, indices, choices = zip(*items, strict=True)
         num_heads, last = self._heads.config.num_heads, len(self._text) - 1
-        path, told = None, [num_heads] * len(items)
+        path, counts = None, [num_heads] * len(items)
         if self._heads.sees_path:
             following = [range(index + 1, index + 1 + num_heads) for index in indices]
             path = torch.tensor([[self._text[min(i, last)] for i in span] for span in following])
-            told = [min(num_heads, last - index) for index in indices]
+            counts = [min(num_heads, last - index) for index in indices]
         ids, probs = self._heads.propose(torch.cat(hidden), TOP_HEADS, path)  # [m, K, 16]
         return [
-            Position(index=index, base_choice=choice, heads=top_tokens(i[:known], p[:known]))
-            for index, choice, i, p, known in zip(indices, choices, ids, probs, told, strict=True)
+            Position(index=index, base_choice=choice, heads=top_tokens(i[:count], p[:count]))
+            for index, choice, i, p, count in zip(indices, choices, ids, probs, counts, strict=True)
         ]
 
 

@@ -1,6 +1,6 @@
 """From a step's tensors to its trace record.
 
-A record must be enough to redraw the step without the model, and cheap to make: what is kept of a
+A record must be enough to redraw the step without the model, and cheap to make: it keeps, of a
 row's 49,152 logits is its best five and the figures of the tokens in question.
 """
 
@@ -39,7 +39,7 @@ from explorer.records.settings import DecodeSettings
 class Recorder:
     """Writes one run down.
 
-    `floor` tells the floor of the method's steps behind so many tokens, where it is known.
+    `floor` gives the floor of the method's steps at a context length, if it is known.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Recorder:
         return RunStarted(header=record, pieces=self._new_pieces(record.prompt_ids, [position]))
 
     def step(self, result: StepResult) -> StepRecorded:
-        """One step, with the pieces and trees that were not told before."""
+        """One step, with the pieces and trees that were not sent before."""
         begin = time.perf_counter()
         best = None if result.logits is None else _best(result.logits)
         positions = self._positions.step(result, self._last_choice, best)
@@ -110,7 +110,7 @@ class Recorder:
         return self._floor(result.context_length) if self._floor and passed else None
 
     def _distribution(self, logits: torch.Tensor) -> torch.Tensor:
-        """What the rule draws from; at temperature 0 the base model's softmax, for show."""
+        """The distribution that the rule draws from; at temperature 0 the softmax, for display."""
         if self._settings.temperature == 0:
             # Into the same memory every time: fresh pages for n × V numbers cost more than exp.
             if self._softmax is None or self._softmax.shape[0] < logits.shape[0]:
@@ -165,7 +165,7 @@ class Recorder:
         self._last_choice = choice
 
     def finish(self) -> PositionsRecorded | None:
-        """What is left to tell when the lane has ended; None if nothing is."""
+        """The remaining records at the end of the lane; None if there are none."""
         left = self._positions.rest()
         return (
             PositionsRecorded(positions=left, pieces=self._new_pieces([], left)) if left else None
@@ -231,7 +231,7 @@ def _figures_of_nodes(
 
 
 def _offered(draft: Draft) -> list[TopTokens] | None:
-    """What the heads offered below each row, where that depends on the path."""
+    """The heads' guesses below each row, if they depend on the path."""
     below = draft.record.below
     if below is None:
         return None

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from explorer.records.attention import MAX_ATTENTION_HEADS, AttentionHead
+from explorer.records.figures import RaceFigures
 from explorer.records.floor import StepFloor
 from explorer.records.record import MAX_ROWS, Entries, Record, Table, TokenId
 
@@ -281,6 +282,9 @@ class Trace(Lane):
     pieces: Pieces
     rival: Lane | None = Field(
         default=None, description="the other lane of the race, which took turns"
+    )
+    figures: RaceFigures | None = Field(
+        default=None, description="of the race, for who only draws it"
     )
     attention: Entries[AttentionHead] = Field(
         default_factory=list,

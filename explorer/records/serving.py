@@ -80,21 +80,21 @@ class ServerInfo(Record):
     address: str
     engine: str | None = Field(description="name and version; None: not said")
     models: Entries[str] = Field(min_length=1, max_length=1_000)
-    counts_drafts: bool = Field(description="its counters tell how many drafts were accepted")
+    counts_drafts: bool = Field(description="whether its counters count accepted drafts")
     method: str | None = None
 
 
 class Answer(Record):
     """One request and what came back. `problem` says why there is no whole answer.
 
-    `accepted` has the drafts accepted by each step, in order, where the server tells them.
+    `accepted` has the drafts accepted by each step, in order, if the server reports them.
     """
 
     id: str
     prompt: str
     pieces: Entries[str] = Field(max_length=MAX_ARRIVALS, description="text of each arrival")
     token_ids: Entries[Entries[TokenId]] = Field(
-        max_length=MAX_ARRIVALS, description="tokens of each arrival; empty: not told"
+        max_length=MAX_ARRIVALS, description="tokens of each arrival; empty: unknown"
     )
     arrivals: Entries[Seconds] = Field(max_length=MAX_ARRIVALS, description="since the request")
     prompt_ids: Entries[TokenId] = Field(default_factory=list)

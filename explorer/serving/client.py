@@ -103,7 +103,7 @@ class ServerClient:
         )
 
     def _engine(self) -> str | None:
-        """vLLM tells its version; other servers have no such page."""
+        """The version of vLLM; other servers have no such page."""
         try:
             found = httpx.Response(200, content=self._page("/version")).json()
             return f"vLLM {found['version']:.40}"

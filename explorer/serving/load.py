@@ -91,7 +91,7 @@ class Load:
     def _speculation(
         self, told: list[Speculation], answers: int
     ) -> tuple[Speculation | None, Source | None]:
-        """Of the responses where all of them tell it, else of the counters."""
+        """From the responses if all of them report it, else from the counters."""
         if told and len(told) == answers:
             return sum(told[1:], told[0]), "responses"
         if self._before is not None and self._after is not None:

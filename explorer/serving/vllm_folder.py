@@ -43,7 +43,7 @@ def export_for_vllm(
     `draft` is a folder of 'train draft', or any model with the same tokenizer; without it the
     product's own draft is written for the model that it was made for. Raises ExplorerError.
     """
-    folder, tell = Path(folder).expanduser(), progress or quiet
+    folder, report = Path(folder).expanduser(), progress or quiet
     base = _dense_base(options, progress) if _must_be_written(options, draft) else None
     if base is None:
         heads = export(options, "vllm", folder / HEADS, not token_map, progress)
@@ -53,7 +53,7 @@ def export_for_vllm(
     files, notes = [f"{HEADS}/{name}" for name in heads.files], list(heads.notes)
     written = base is not None and _is_changed(options)
     if base is not None and written:
-        tell("Writing the base model", None)
+        report("Writing the base model", None)
         files += _write_network(base.network, base, folder / MODEL)
         notes.append("The base model was written in bf16: the numbers that its codes stand for.")
     drafts, drafted = _draft(draft, base, folder / DRAFT)

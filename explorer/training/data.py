@@ -21,7 +21,7 @@ import torch
 
 from explorer.records.errors import ExplorerError
 
-MADE_BY = '{"made_by"'  # how a first line begins that says where the text comes from
+MADE_BY = '{"made_by"'  # the start of a first line that describes the text
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def _parse_line(line: str, path: Path, number: int, vocab_size: int) -> Conversa
     except (ValueError, KeyError, TypeError, RecursionError):
         prompt = response = ()
     ids = prompt + response
-    # `type(i) is int` and not isinstance: JSON's true and false are no token ids.
+    # `type(i) is int` and not isinstance: JSON's true and false are not token ids.
     if not prompt or not response or not all(type(i) is int and i >= 0 for i in ids):
         raise ExplorerError(
             f"Line {number} of {path} is not a conversation: each line must be "
@@ -132,14 +132,14 @@ def split_holdout(
     train = [i for i, place in enumerate(places) if place > limit]
     if not train:
         raise ExplorerError(
-            "Nothing is left to train on after holding out conversations: "
+            "No conversation is left to train on after holding some out: "
             "give more conversations with different prompts."
         )
     return train, held
 
 
 def _place(prompt: tuple[int, ...], seed: int) -> float:
-    """Where a prompt stands between 0 and 1, evenly spread and the same in every run."""
+    """A number between 0 and 1 for a prompt: uniform, and the same in every run."""
     digest = hashlib.sha256(repr((seed, prompt)).encode()).digest()
     return int.from_bytes(digest[:8]) / 2**64
 

@@ -1,4 +1,4 @@
-"""What training a model on the base model's own distribution needs: batches, states, the loss."""
+"""Training on the base model's own distribution: batches, hidden states, the loss."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def epoch_batches(
 ) -> list[list[int]]:
     """Indices in batches of similar length, in an order that the seed and the epoch decide."""
     rng = random.Random(f"{seed}/{epoch}")
-    # Lengths are blurred, so that the same conversations do not always meet.
+    # Lengths get noise, so that batches differ from epoch to epoch.
     order = sorted(range(len(lengths)), key=lambda i: lengths[i] * rng.uniform(0.8, 1.25))
     batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
     rng.shuffle(batches)

@@ -1,4 +1,4 @@
-"""Distils a small draft model from the base model it is to draft for.
+"""Trains a small draft model on the base model's distribution.
 
 The draft starts as the base model's first layers and learns, on text that the base model wrote
 itself, the base model's whole next-token distribution at every position of every reply:
@@ -57,7 +57,7 @@ class DraftOptions(FitOptions):
 
 
 class DraftResult(Schema):
-    """What was trained, where it lies and how well it guesses on held-out text."""
+    """The result of training: its settings, path, and accuracy on held-out text."""
 
     out: Path
     accuracy: dict[str, float]
@@ -135,7 +135,7 @@ class _RoundedLinear(nn.Linear):
 
 @dataclass
 class _Distillation:
-    """The task that `fit` carries out."""
+    """The task for `fit`."""
 
     model: LanguageModel
     draft: DraftModel

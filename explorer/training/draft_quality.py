@@ -1,4 +1,4 @@
-"""How well a draft model guesses what its base model says, on text that it never saw."""
+"""The accuracy of a draft model on held-out text."""
 
 from __future__ import annotations
 

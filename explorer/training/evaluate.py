@@ -1,4 +1,4 @@
-"""How often heads and models are right on text that they never saw."""
+"""The accuracy of heads and models on held-out text."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The loop that all training shares: epochs, updates, and going on after a kill.
+"""The loop of all training: epochs, updates, and resuming after a kill.
 
-Whatever depends on chance is drawn from the seed and the number of the epoch or update, so a run
-that goes on from its checkpoint ends exactly where an unbroken run ends.
+All random numbers come from the seed and the number of the epoch or update, so a run that resumes
+from its checkpoint ends exactly as a run without a break.
 """
 
 from __future__ import annotations
@@ -36,23 +36,27 @@ class FitOptions(BaseModel):
     data: Path
     out: Path
     epochs: int = Field(default=2, ge=1)
-    updates: int = Field(default=0, ge=0, description="end after so many updates; 0: all epochs")
-    batch_size: int = Field(default=8, ge=1, description="conversations an update")
+    updates: int = Field(
+        default=0, ge=0, description="stop after this many updates (0: run all epochs)"
+    )
+    batch_size: int = Field(default=8, ge=1, description="conversations in an update")
     weight_decay: float = Field(default=0.01, ge=0)
     warmup: float = Field(default=0.1, ge=0, lt=1, description="share of all updates")
     max_grad_norm: float = Field(default=1.0, gt=0)
     holdout: float = Field(default=0.05, gt=0, lt=1)
     least_distinct: float = Field(default=0.5, ge=0, le=1)
-    max_tokens: int = Field(default=1024, ge=2, description="longest conversation kept whole")
+    max_tokens: int = Field(
+        default=1024, ge=2, description="longer conversations are cut to this many tokens"
+    )
     seed: int = 0
     patience: int = Field(
-        default=0, ge=0, description="stop after so many epochs without a better score; 0: never"
+        default=0, ge=0, description="stop after this many epochs without a better score (0: never)"
     )
     save_every: int = Field(default=50, ge=1, description="updates between two checkpoints")
     cache_folder: Path = Path("cache")
 
     def key(self, model: LanguageModel, conversations: Sequence[Conversation]) -> str:
-        """Names everything that shapes the result, but for learning rates: they may be lowered."""
+        """A name for all settings that affect the result; learning rates may be lowered."""
         elsewhere = {"data", "out", "cache_folder", "save_every"}
         elsewhere |= set() if self.updates else {"updates"}
         values = self.model_dump(mode="json", exclude=elsewhere)
@@ -61,7 +65,7 @@ class FitOptions(BaseModel):
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
     def recipe(self) -> dict[str, Any]:
-        """The settings that a checkpoint tells, without the paths of one machine."""
+        """The settings that a checkpoint records, without the paths of one machine."""
         paths = {"out", "cache_folder", "save_every", "start_from"}
         return {**self.model_dump(mode="json", exclude=paths), "data": self.data.name}
 
@@ -98,7 +102,7 @@ def fit(
     """Train on conversations of the given lengths; returns the history, a record an epoch.
 
     `key` names everything that shapes the result: a checkpoint in `options.out` with the same key
-    is gone on from. The log is kept there, too (training/log.py). Raises ExplorerError for a loss
+    is resumed. The log is kept there, too (training/log.py). Raises ExplorerError for a loss
     that is no number, a checkpoint of another run, and a full disk; what was saved before stays.
     """
     optimizer = torch.optim.AdamW(task.groups(), weight_decay=options.weight_decay, fused=True)
@@ -115,17 +119,17 @@ def fit(
     while done < total:
         epoch, began = 1 + done // per_epoch, done - done % per_epoch
         batches = epoch_batches(lengths, options.batch_size, options.seed, epoch)[: total - began]
-        told = _EpochLog(epoch, options.epochs, len(batches), sums, progress)
+        epoch_log = _EpochLog(epoch, options.epochs, len(batches), sums, progress)
         for batch in batches[done - began :]:
             for group, rate in zip(optimizer.param_groups, rates, strict=True):
                 group["lr"] = rate * factor(done)
             parts = _update(task, optimizer, options, batch, done, total)
             done += 1
-            told.add(parts, done - began)
+            epoch_log.add(parts, done - began)
             log.add(done, epoch, parts)
             if done % options.save_every == 0 and done - began < len(batches):
-                checkpoint.write(done, history, told.sums)
-        history.append({"epoch": epoch, **told.means(len(batches))})
+                checkpoint.write(done, history, epoch_log.sums)
+        history.append({"epoch": epoch, **epoch_log.means(len(batches))})
         history[-1].update(task.save(epoch, history))
         log.add_epoch(done, history[-1])
         sums = {}
@@ -138,7 +142,7 @@ def fit(
 
 
 def is_stale(history: Sequence[dict[str, Any]], patience: int) -> bool:
-    """Whether the best score is `patience` epochs old, so that going on is of no use."""
+    """Whether the best score is `patience` epochs old."""
     scores = [record.get("score", 0.0) for record in history]
     return patience > 0 and len(scores) - 1 - scores.index(max(scores)) >= patience
 
@@ -169,7 +173,7 @@ def _update(
     if not (torch.isfinite(loss) and torch.isfinite(norm)):
         raise ExplorerError(
             f"The loss is no longer a number (update {done + 1} of {total}): train again with a "
-            "lower learning rate; it goes on from the last checkpoint, and what was saved before "
+            "lower learning rate; it resumes from the last checkpoint, and what was saved before "
             "is kept."
         )
     optimizer.step()
@@ -177,7 +181,7 @@ def _update(
 
 
 class _EpochLog:
-    """Sums over the updates of one epoch, whose means are told to `progress`."""
+    """Sums over the updates of one epoch, whose means `progress` gets."""
 
     def __init__(
         self, epoch: int, epochs: int, updates: int, sums: dict[str, float], progress: Progress
@@ -198,7 +202,7 @@ class _EpochLog:
 
 
 class _Checkpoint:
-    """What a later run needs to go on: one file, replaced whole."""
+    """The state for resuming: one file, replaced as a whole."""
 
     def __init__(self, path: Path, key: str, task: Task, optimizer: Any) -> None:
         self.path, self.key, self.task, self.optimizer = path, key, task, optimizer

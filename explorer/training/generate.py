@@ -32,8 +32,8 @@ from explorer.training.slots import TextInProgress, decode_together
 
 Progress = Callable[[dict[str, Any]], None]
 MARK = "\N{OBJECT REPLACEMENT CHARACTER}"
-LOOP_WINDOW = 96  # tokens that are looked at while a reply is being written
-LOOP_CHECK = 32  # tokens between two looks
+LOOP_WINDOW = 96  # last tokens that are checked for a loop while a reply is written
+LOOP_CHECK = 32  # tokens between two checks
 
 
 class DataOptions(Schema):
@@ -41,23 +41,34 @@ class DataOptions(Schema):
 
     out: Path
     prompts: Path | None = Field(default=None, description='a file of {"prompt": "…"} lines')
-    invented: int = Field(default=0, ge=0, description="prompts that the model makes up itself")
+    invented: int = Field(
+        default=0, ge=0, description="number of prompts that the model writes itself"
+    )
     openings: Path | None = Field(
         default=None,
-        description='a file of {"prompt": "first words…"} lines, which the invented prompts begin '
-        "with in turn",
+        description='a file of {"prompt": "first words…"} lines; the invented prompts begin '
+        "with these in turn",
     )
     invented_tokens: int = Field(
-        default=160, ge=1, le=8192, description="the most that the model adds to an invented prompt"
+        default=160,
+        ge=1,
+        le=8192,
+        description="maximum of tokens that the model adds to an invented prompt",
     )
     max_new_tokens: int = Field(default=256, ge=2, le=8192, description="longest reply")
     sampled_share: float = Field(
-        default=0.0, ge=0, le=1, description="share of replies drawn at `temperature`, not greedy"
+        default=0.0,
+        ge=0,
+        le=1,
+        description="share of replies sampled at `temperature` instead of greedy",
     )
     temperature: float = Field(default=0.7, gt=0, le=10)
     top_p: float = Field(default=0.95, gt=0, le=1)
     least_distinct: float = Field(
-        default=0.5, ge=0, le=1, description="least share of distinct 4-grams: below it, a loop"
+        default=0.5,
+        ge=0,
+        le=1,
+        description="minimal share of distinct 4-grams; a reply with fewer is a loop",
     )
     batch_size: int = Field(default=48, ge=1, le=1024)
     seed: int = Field(default=0, ge=0, lt=2**31)
@@ -82,7 +93,7 @@ class DataResult(Schema):
 
 
 class _Sampling(Schema):
-    """What `distribution` wants to know."""
+    """The arguments of `distribution`."""
 
     temperature: float
     top_p: float
@@ -114,7 +125,7 @@ class _Writer(TextInProgress):
         return int(torch.multinomial(probs, 1, generator=self.generator))
 
     def is_lost(self) -> bool:
-        """Whether the text has fallen into a loop, so that writing on is of no use."""
+        """Whether the text has fallen into a loop."""
         if len(self.new) % LOOP_CHECK == 0 and len(self.new) >= LOOP_WINDOW:
             self.looped = distinct_share(self.new[-LOOP_WINDOW:]) < 0.25
         return self.looped
@@ -139,7 +150,9 @@ def generate_data(
     if not asked and not options.invented:
         raise ExplorerError("There is nothing to write: give --prompts FILE or --invented N.")
     if openings and not options.invented:
-        raise ExplorerError("--openings begin invented prompts: say how many with --invented N.")
+        raise ExplorerError(
+            "--openings are for invented prompts: give their number with --invented N."
+        )
     made_by = {"model": model.name, "backend": model.backend, **options.recipe()}
     journal = Journal(options.out, made_by)
     work = _Work(model, options, asked, openings or [""], journal)
@@ -181,7 +194,7 @@ class _Work:
         journal: Journal,
     ) -> None:
         self.model, self.options, self.journal = model, options, journal
-        # Texts of like length side by side: a pass reads as many cached positions for every text
+        # Texts of similar length together: a pass reads as many cached positions for every text
         # as the longest one has.
         order = sorted(range(len(asked)), key=lambda number: len(asked[number]))
         order += range(len(asked), len(asked) + options.invented)
@@ -222,7 +235,7 @@ class _Work:
         self.journal.add(text.number, record if kept else {"dropped": "loop or empty"})
 
     def _queue_reply(self, number: int, prompt: str) -> None:
-        """Queue the reply to a prompt, or note in the journal that the prompt is of no use."""
+        """Queue the reply to a prompt, or note in the journal that the prompt is unusable."""
         try:
             ids = encode_prompt(self.model.tokenizer, prompt)
             require_known(ids, self.model.vocab_size)

@@ -1,4 +1,4 @@
-"""What training heads is made of, alone (Medusa-1) or with their base model (Medusa-2)."""
+"""Shared parts of training heads, alone (Medusa-1) or with their base model (Medusa-2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which predictions of trained heads are right on held-out text: what chooses their best tree."""
+"""The right predictions of trained heads on held-out text, from which their tree is chosen."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class JointOptions(FitOptions):
     """Settings of Medusa-2 training."""
 
     start_from: Path | None = Field(
-        default=None, description="heads that were trained alone: the first stage is then done"
+        default=None, description="heads that were trained alone, instead of the first stage"
     )
     architecture: Architecture = "medusa"
     kind: HeadKind = "draft_vocab"
@@ -58,24 +58,27 @@ class JointOptions(FitOptions):
     epochs: int = Field(default=1, ge=1, description="epochs of heads and base together")
     lr: float = Field(default=1e-4, gt=0, description="of the adapter")
     heads_lr: float = Field(default=5e-4, gt=0)
-    head_weight: float = Field(default=0.2, ge=0, description="λ0, the heads' part of the loss")
+    head_weight: float = Field(default=0.2, ge=0, description="λ0, the weight of the heads' loss")
     ramp: float = Field(default=0.3, ge=0, le=1, description="share of updates while λ0 rises")
     head_decay: float = Field(default=0.8, gt=0, le=1, description="loss of head k counts decay^k")
     soft_share: float = Field(
-        default=0.5, ge=0, le=1, description="share of the heads' loss against the base's choices"
+        default=0.5,
+        ge=0,
+        le=1,
+        description="share of the heads' loss on the base's own distribution",
     )
     language_loss: Literal["base", "text"] = Field(
         default="base", description="base: KL to the untouched model; text: cross-entropy"
     )
     rank: int = Field(default=16, ge=1, le=256, description="of the adapter")
-    alpha: int = Field(default=32, ge=1, description="the adapter counts alpha / rank")
+    alpha: int = Field(default=32, ge=1, description="scale of the adapter: alpha / rank")
     rounding: Literal["auto", "int4", "none"] = Field(
-        default="auto", description="4-bit rounding in the loop; auto: if the weights are 4-bit"
+        default="auto", description="round to 4 bits in training; auto: if the weights are 4-bit"
     )
 
 
 class JointResult(Schema):
-    """What was trained, where it lies, and what it does to the model.
+    """The result of training: paths, and the change of the model.
 
     perplexity: of the held-out replies, under the untouched model and every way to serve the tuned
     one. agreement: share of held-out positions where both have the same first choice.

@@ -1,4 +1,4 @@
-"""What tuning did to the base model: its perplexity in every way that the result can be served."""
+"""The perplexity of the tuned base model in each way to serve it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `train joint` trains: an adapter and heads, their loss, and how both are measured."""
+"""The task of `train joint`: an adapter and heads, their loss, and their measurements."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class JointTask:
         return {**self.lora.parameters(), **heads}
 
     def loss(self, batch: list[int], done: float) -> tuple[Tensor, dict[str, float]]:
-        """L_LM + λ0 · L_heads; `done` is the share of the run that lies behind."""
+        """L_LM + λ0 · L_heads; `done` is the finished share of the run."""
         chosen = [self.train[i] for i in batch]
         rows = self.cache.rows_of(chosen)
         states = self._states(chosen)

@@ -1,4 +1,4 @@
-"""Conversations as they are finished, in a file beside the result until all are there."""
+"""Finished conversations, in a file beside the result until all are there."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FLUSH_EVERY = 20.0  # seconds
 
 
 class Journal:
-    """What has been written for `out`, where a run that was killed goes on.
+    """The conversations written for `out` so far, from which a killed run resumes.
 
     `done` holds the record of every finished conversation by its number: one with a "response" is
     kept, any other says why it was dropped. Raises ExplorerError for a journal that was begun
@@ -56,7 +56,7 @@ class Journal:
         kept = [{"id": i, **self.done[i]} for i in sorted(self.done) if "response" in self.done[i]]
         if not kept:
             raise ExplorerError(
-                "No usable reply came out (all were empty or loops): give other prompts."
+                "There was no usable reply (all were empty or loops): give other prompts."
             )
         lines = [json.dumps(record, separators=(",", ":")) for record in [self.header, *kept]]
         try:
@@ -81,7 +81,7 @@ class Journal:
         if header != self.header:
             raise ExplorerError(
                 f"{self.path} was begun by another model or with other settings: give the same "
-                "ones to go on, or delete it to start afresh."
+                "ones to resume, or delete it to start again."
             )
         self.path.write_text("".join(whole), "utf-8")
         for record in records:

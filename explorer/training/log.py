@@ -1,4 +1,4 @@
-"""The log of a training run, beside what it made: losses by update, held-out figures by epoch.
+"""The log of a training run, beside its result: losses by update, held-out figures by epoch.
 
 One JSON object a line. `{"update": 40, "epoch": 1, "loss": 7.9, …}` holds means over the updates
 since the line before; where there is "epoch_done", the held-out figures of that epoch stand in it.
@@ -60,7 +60,7 @@ class TrainingLog:
 
 
 def read_log(path: str | Path) -> list[dict[str, Any]]:
-    """The lines of a log; one that a kill cut short is left out. Raises ExplorerError."""
+    """The whole lines of a log, without one that a kill cut short. Raises ExplorerError."""
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:

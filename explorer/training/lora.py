@@ -24,8 +24,8 @@ NAME = "default"  # peft's name of an adapter without one
 class LoraLayer(nn.Module):
     """One linear layer with its adapter, as peft made it: W x + up·down x.
 
-    `mode` tells how it computes now: "off" (the untouched layer), "unmerged" (peft's own forward)
-    or "rounded" (W + up·down rounded to 4 bits, the gradient taking that for the identity).
+    `mode` says how it computes: "off" (the untouched layer), "unmerged" (peft's own forward) or
+    "rounded" (W + up·down rounded to 4 bits; the gradient ignores the rounding).
     """
 
     def __init__(self, layer: Any, mode: str) -> None:
@@ -53,7 +53,7 @@ class Lora:
         self.layers, self.config, self.training_mode = layers, config, mode
 
     def switch(self, mode: str | None) -> None:
-        """Let every layer compute in this mode from here on; None: in the one it is trained in."""
+        """Set the mode of every layer; None: the one it is trained in."""
         for layer in self.layers.values():
             layer.mode = mode or layer.training_mode
 

@@ -3,8 +3,8 @@
     loss = sum over heads k of decay^k · cross-entropy(head k at position t, token t+1+k)
 
 with decay 0.8. The targets may be mixed with the base model's own distribution at the position
-before the token, which tells the heads which other tokens would nearly have come. Hydra heads are
-trained alike, each given the right tokens before its target.
+before the token, which shows the heads which other tokens were nearly as likely. Hydra heads are
+trained in the same way, each with the right tokens before its target.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def train_heads(
 
 
 def _require_sense(options: TrainOptions) -> None:
-    """Refuse settings that would silently do nothing. Raises ExplorerError."""
+    """Refuse settings without an effect. Raises ExplorerError."""
     if options.kind == "shared" and options.num_blocks == 0:
         raise ExplorerError(
             "Heads that share the LM head and have no residual block hold nothing to train: "
@@ -92,7 +92,7 @@ def _require_sense(options: TrainOptions) -> None:
         )
     if options.new_vocabulary and (options.start_from is None or options.projection_from):
         raise ExplorerError(
-            "--new-vocabulary chooses the draft vocabulary of heads that are trained further anew: "
+            "--new-vocabulary chooses a new draft vocabulary for heads that are trained further: "
             "name them with --start-from, and leave --projection-from away, whose heads bring "
             "their vocabulary."
         )
@@ -193,14 +193,14 @@ def _change_vocabulary(
     if heads.config.kind != "draft_vocab" or heads.config.projection_from:
         raise ExplorerError(
             f"The heads in {options.start_from} have no draft vocabulary of their own to choose "
-            "anew: leave --new-vocabulary away."
+            "again: omit --new-vocabulary."
         )
     token_map = _vocabulary(options, conversations, heads.config.vocab_size)
     heads.change_vocabulary(token_map, model.lm_head_weight())
 
 
 def _lender(model: LanguageModel, options: TrainOptions) -> MedusaHeads:
-    """The heads that lend their projection; a checkpoint names them by their folder alone."""
+    """The heads whose projection is used; a checkpoint names only their folder."""
     folder = options.projection_from.resolve()
     if folder.parent != options.out.resolve().parent:
         raise ExplorerError(
@@ -211,7 +211,7 @@ def _lender(model: LanguageModel, options: TrainOptions) -> MedusaHeads:
     if lender.config.kind == "shared" or lender.config.projection_from:
         raise ExplorerError(
             f"The heads in {folder} have no projection of their own to lend: name other heads, or "
-            "leave --projection-from away."
+            "omit --projection-from."
         )
     return lender
 
@@ -267,9 +267,9 @@ class _HeadsTask:
         accuracy = head_accuracy(stored, self.cache, self.held_rows)
         figures = {"accuracy": accuracy, "score": round(sum(accuracy["top1"]), 4)}
         if figures["score"] >= max((record.get("score", 0.0) for record in history), default=0.0):
-            told = [*history[:-1], {**history[-1], **figures}]
+            records = [*history[:-1], {**history[-1], **figures}]
             config = self.heads.config
             config.accuracy = {"text": "held-out self-distilled replies", **accuracy}
-            config.training = {**self.facts, "epochs_done": epoch, "history": told}
+            config.training = {**self.facts, "epochs_done": epoch, "history": records}
             save_heads(self.heads, self.options.out, self.options.storage_dtype)
         return figures

@@ -17,6 +17,6 @@ def compute_dtype(device: torch.device) -> torch.dtype:
 
 
 def mixed_precision(device: torch.device) -> AbstractContextManager[None, bool | None]:
-    """Within it, layers compute in `compute_dtype`."""
+    """Inside this context, layers compute in `compute_dtype`."""
     dtype = compute_dtype(device)
     return torch.autocast(device.type, torch.bfloat16, enabled=dtype is torch.bfloat16)

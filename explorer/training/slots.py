@@ -20,7 +20,7 @@ JOIN_TOGETHER = 8  # texts; one by one, reading them in would take a third of th
 
 
 class TextInProgress:
-    """A text under way: what it begins with, what was written, and how long it may become."""
+    """A text in progress: its beginning, the tokens so far, and its maximum length."""
 
     def __init__(self, ids: list[int], limit: int) -> None:
         self.ids, self.limit = ids, limit
@@ -31,7 +31,7 @@ class TextInProgress:
         return likeliest
 
     def is_lost(self) -> bool:
-        """Whether to give the text up before its end."""
+        """Whether to stop the text before its end."""
         return False
 
 

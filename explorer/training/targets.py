@@ -1,4 +1,4 @@
-"""What the heads are trained towards: the token that came and the base model's distribution."""
+"""The targets of the heads: the next tokens and the base model's distribution."""
 
 from __future__ import annotations
 

@@ -124,8 +124,8 @@ def connect_api(worker: ModelWorker, limits: Limits, demo: gr.Blocks) -> None:
         for component, argument in zip(function.inputs, arguments, strict=True):
             component.label = argument.name
             component.api_info()["additional_description"] = argument.about
-        told = f"what `python -m explorer {name} --json` prints"
-        function.outputs[0].api_info()["description"] = told
+        description = f"what `python -m explorer {name} --json` prints"
+        function.outputs[0].api_info()["description"] = description
 
 
 def _endpoint(

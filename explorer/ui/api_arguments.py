@@ -80,9 +80,9 @@ def describe(
 
     The last of its values is the request, which Gradio fills in.
     """
-    told = "\n".join(f"    {argument.name}: {argument.about}" for argument in arguments)
+    lines = "\n".join(f"    {argument.name}: {argument.about}" for argument in arguments)
     function.__name__ = name
-    function.__doc__ = f"{about}\n\nArgs:\n{told}"
+    function.__doc__ = f"{about}\n\nArgs:\n{lines}"
     accepted = [*arguments, Argument("request", gr.Request, None, "")]
     function.__annotations__ = {a.name: a.kind for a in accepted} | {"return": answer}
     parameters = [

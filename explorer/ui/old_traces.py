@@ -1,4 +1,4 @@
-"""Traces of earlier formats, for the browser: it reads today's format alone."""
+"""Traces for the browser, which reads today's format alone and computes no figures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ def upgraded(file: object) -> str:
                 "Python and save it again."
             )
         with _ONE_AT_A_TIME:
-            return parse_trace(base64.b64decode(file, validate=True)).model_dump_json()
+            from explorer.analysis.speedup import with_figures  # takes a second: the page is first
+
+            trace = parse_trace(base64.b64decode(file, validate=True))
+            return with_figures(trace).model_dump_json()
     except binascii.Error:
         return json.dumps({"problem": "The file did not arrive whole: open it again."})
     except ExplorerError as error:

@@ -9,10 +9,12 @@ from typing import Literal, Self
 
 from explorer.records.continuation import Continuation
 from explorer.records.events import Event, RunStarted, StepRecorded
+from explorer.records.figures import RaceFigures
 from explorer.records.schema import Header
 from explorer.ui.wire import Wire
 from explorer.ui.worker import Ticket
 
+Steps = list[tuple[int, float]]  # tokens and milliseconds of each step
 Phase = Literal["empty", "waiting", "running", "done", "stopped", "failed"]
 
 
@@ -67,6 +69,7 @@ class Session(Successive):
     header: Header | None = None
     tokens: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
     earlier: Continuation | None = None
+    _steps: tuple[Steps, Steps] = field(default_factory=lambda: ([], []))
     _sent: int = 0
 
     @property
@@ -89,13 +92,20 @@ class Session(Successive):
         self.wire.add(event)
         if isinstance(event, StepRecorded):
             self.tokens[event.lane].extend(event.step.emitted)
+            self._steps[event.lane].append((len(event.step.emitted), event.step.timings.step))
         elif isinstance(event, RunStarted) and event.lane == 0:
             self.header = event.header
 
     def message(self) -> str:
         """What the browser has not been sent yet."""
         first, self._sent = self._sent, len(self.wire.packed)
-        return self.wire.message(self.key, first, self.live)
+        return self.wire.message(self.key, first, self.live, self.figures())
+
+    def figures(self) -> RaceFigures:
+        """The figures of the race so far."""
+        from explorer.analysis.speedup import Samples, compare  # takes a second: the page is first
+
+        return compare(*(Samples.of_pairs(steps) for steps in self._steps))
 
 
 def stop_session(session: Successive | None) -> None:

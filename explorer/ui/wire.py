@@ -18,6 +18,7 @@ from explorer.records.events import (
     RunStarted,
     StepRecorded,
 )
+from explorer.records.figures import RaceFigures
 from explorer.records.schema import Piece, Position, Step, Timings, TopTokens
 
 MILLION = 1_000_000
@@ -58,10 +59,12 @@ class Wire:
         for lane in self._waiting:
             self._rest(lane, [])
 
-    def message(self, run: str, first: int, live: bool) -> str:
+    def message(self, run: str, first: int, live: bool, figures: RaceFigures | None = None) -> str:
         """The packed events from number `first` on, as one JSON message of the run called `run`."""
         events = self.packed[first:]
         message = {"run": run, "first": first, "events": events, "live": live}
+        if figures is not None:
+            message["figures"] = figures.model_dump()
         text = json.dumps(message, separators=(",", ":"), ensure_ascii=False)
         return text.replace("<", "\\u003c")  # nothing that could be an HTML tag
 

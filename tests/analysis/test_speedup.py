@@ -130,3 +130,31 @@ def test_a_depth_below_an_accepted_leaf_was_not_reached(step, shape):
 def test_a_bare_root_has_no_depths(step, shape):
     assert acceptance_by_depth([step()], [shape()]) == []
     assert acceptance_by_depth([], []) == []
+
+
+def test_break_even_is_what_the_lane_needs_to_be_as_fast(step):
+    race = race_of([step(emitted=(1, 2), verify=30)] * 20, [step(verify=20)] * 20)
+    assert race.break_even == pytest.approx(1.5)
+    assert race.speedup == pytest.approx(race.lane.tokens_per_step / race.break_even)
+    assert race_of([step(verify=30)], []).break_even is None
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "kind", "words"),
+    [
+        (40, "slow", "slower than {rival}"),
+        (20, "even", "as fast as {rival}"),
+        (10, "fast", "faster than {rival}"),
+    ],
+)
+def test_how_a_lane_stands_in_words(step, milliseconds, kind, words):
+    race = race_of([step(verify=milliseconds)] * 20, [step(verify=20)] * 20)
+    assert (race.kind, race.words) == (kind, words)
+
+
+def test_a_difference_within_the_spread_is_called_so(step):
+    times = [10, 30, 12, 29, 11, 28, 31, 9]
+    race = race_of([step(verify=t) for t in times], [step(verify=21)] * 20)
+    assert race.kind == "even"
+    assert race.words == "faster than {rival}, but within the spread"
+    assert race_of([], []).words == "nothing measured yet"

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import sync_playwright
 
+from explorer.analysis.speedup import with_figures
 from explorer.records.schema import Trace
 from tests.browser.explore import Explore
 from tests.browser.steps import Steps
@@ -168,7 +169,7 @@ def _free_port() -> int:
 @pytest.fixture(scope="session")
 def trace() -> Trace:
     """A run with trees of three shapes."""
-    return FakeLab(shapes=(SMALL, CHAIN, SPARSE)).trace(max_new_tokens=120)
+    return with_figures(FakeLab(shapes=(SMALL, CHAIN, SPARSE)).trace(max_new_tokens=120))
 
 
 @pytest.fixture

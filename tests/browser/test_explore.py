@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from explorer.analysis.speedup import race_figures
+from explorer.figures.numbers import rate
 from explorer.records.text import join_pieces
 
 PROMPT = "Explain what a binary search is, with a Python example."
@@ -25,8 +26,8 @@ def test_a_race_from_prompt_to_saved_trace(real_url, tab, tmp_path):
     figures = race_figures(trace)
     assert page.text(".sx-speedup strong").startswith(f"{figures.speedup:.2f}×")
     assert f"± {figures.half_width:.2f}" in page.text(".sx-speedup strong")
-    assert f"{figures.lane.tokens_per_second:.1f}" in page.text(".sx-lane-head.is-own")
-    assert f"{figures.rival.tokens_per_second:.1f}" in page.text(".sx-lane-head.is-rival")
+    assert rate(figures.lane.tokens_per_second) in page.text(".sx-lane-head.is-own")
+    assert rate(figures.rival.tokens_per_second) in page.text(".sx-lane-head.is-rival")
     same = plain == trace.new_token_ids
     assert ("same tokens" in page.text(".mx-status")) == same
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from explorer.analysis.speedup import acceptance_by_depth, race_figures
+from explorer.analysis.speedup import acceptance_by_depth, race_figures, with_figures
 from explorer.records.files import read_trace
 from explorer.records.schema import Shown
 from explorer.records.summary import lane_clock
@@ -91,11 +91,13 @@ def test_race_gives_the_measured_speedup_with_its_spread(steps, trace):
 
 
 def test_few_samples_are_an_estimate_in_words(alone, trace):
-    young = with_rival(trace, trace.rival.steps[:9]).model_copy(update={"steps": trace.steps[:4]})
+    young = with_figures(
+        with_rival(trace, trace.rival.steps[:9]).model_copy(update={"steps": trace.steps[:4]})
+    )
     steps = alone().open(young)
     assert "estimate: only 9 tokens of plain" in steps.text(".sx-speedup")
     assert "±" not in steps.text(".sx-speedup")
-    alone_lane = with_rival(trace, None)
+    alone_lane = with_figures(with_rival(trace, None))
     steps.open(alone_lane, "alone.json.gz").wait("explorer.trace.rival === null")
     assert "nothing measured yet" in steps.text(".sx-speedup")
     assert steps.count(".sx-pays") == 0
@@ -106,7 +108,7 @@ def test_cost_names_every_part_and_from_when_the_tree_pays(steps, trace):
     told = steps.show(number).text(".sx-cost")
     for name in ("heads", "draft", "verify", "accept", "commit"):
         assert f"{name} {getattr(step.timings, name):.1f}" in told
-    assert "Pays from" in told
+    assert "The run pays from" in told
     assert f"{len(trace.new_token_ids) / len(trace.steps):.2f}" in told
 
 
@@ -139,12 +141,11 @@ def test_cost_tells_what_nodes_had_to_be_worth(alone, trace):
         2: second.model_copy(update={"price": 0.4567}),
     }
     steps = alone().open(trace.model_copy(update={"steps": [*told.values(), *trace.steps[3:]]}))
-    assert "promised" not in steps.show(1).text(".sx-cost")
+    assert "(est.)" not in steps.show(1).text(".sx-cost")
     assert "No guess was worth a row." in steps.show(2).text(".sx-cost")
     promised, nodes = sum(second.joint_probs[1:]), len(second.token_ids) - 1
-    assert f"{nodes} nodes cost 0.46 tokens and promised {promised:.2f}." in steps.show(3).text(
-        ".sx-cost"
-    )
+    price = f"{nodes} nodes cost 0.46 tokens"
+    assert f"{price}, chances {promised:.2f} (est.)" in steps.show(3).text(".sx-cost")
 
 
 def test_the_last_token_costs_no_pass_and_writes_nothing(alone):

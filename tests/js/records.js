@@ -117,6 +117,7 @@ export const record = (changes = {}) => ({
   ],
   steps: [step()],
   rival: plain(2),
+  figures: null,
   attention: [],
   ...changes,
 });

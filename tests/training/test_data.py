@@ -84,7 +84,7 @@ def test_split_holds_out_at_least_one_prompt():
 
 
 def test_split_needs_something_to_train_on():
-    with pytest.raises(ExplorerError, match="Nothing is left"):
+    with pytest.raises(ExplorerError, match="No conversation is left"):
         split_holdout([Conversation((1,), (2, 3))] * 5, 0.05, seed=0)
 
 

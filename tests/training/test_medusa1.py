@@ -213,7 +213,7 @@ def test_the_vocabulary_can_be_chosen_anew(tmp_path):
 def test_only_a_vocabulary_of_ones_own_can_be_chosen_anew(tmp_path):
     first = train_heads(TinyBase(), options(tmp_path, kind="own", epochs=1))
     again = options(tmp_path, start_from=first.out, out=tmp_path / "more", new_vocabulary=True)
-    with pytest.raises(ExplorerError, match="leave --new-vocabulary away"):
+    with pytest.raises(ExplorerError, match="omit --new-vocabulary"):
         train_heads(TinyBase(), again)
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from explorer.analysis.speedup import with_figures
 from explorer.records.files import read_trace
 from explorer.records.schema import Trace
 from explorer.ui import old_traces
@@ -14,7 +15,7 @@ OLD = Path(__file__).parents[1] / "records" / "format-1.json.gz"
 
 def test_a_file_of_format_1_comes_back_in_todays_format():
     answer = upgraded(base64.b64encode(OLD.read_bytes()).decode())
-    assert Trace.model_validate_json(answer) == read_trace(OLD)
+    assert Trace.model_validate_json(answer) == with_figures(read_trace(OLD))
 
 
 @pytest.mark.parametrize("file", [None, 7, "no base64!", "aGVsbG8=", ""])

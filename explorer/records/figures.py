@@ -1,0 +1,39 @@
+"""What a race comes to, as computed once by explorer.analysis.speedup and drawn everywhere."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from explorer.records.record import Record
+
+
+class LaneFigures(Record):
+    """The figures of one lane; those of time and steps are None before its first step."""
+
+    tokens: int
+    steps: int
+    seconds: float
+    tokens_per_second: float | None
+    tokens_per_step: float | None
+    step_ms: float | None = Field(description="mean time of a step")
+
+
+class RaceFigures(Record):
+    """A lane against its rival, as measured so far. Figures without a measurement are None.
+
+    `speedup` is the ratio of their tokens per second, `half_width` the half-width of its 95 %
+    interval. `estimate` is True while the rival has too few tokens for figures to be called
+    measured. `break_even` is how many tokens per step the lane needs, at its own mean step time,
+    to be as fast as its rival. `words` say how the lane stands; `{rival}` is for the rival's name.
+    """
+
+    lane: LaneFigures
+    rival: LaneFigures
+    speedup: float | None
+    half_width: float | None
+    estimate: bool
+    break_even: float | None
+    kind: Literal["none", "slow", "even", "fast"]
+    words: str
