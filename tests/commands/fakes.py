@@ -67,6 +67,7 @@ def step_of(index, emitted):
 
 class FakeLab:
     description = "Fake · int4 · CPU"
+    method = "medusa"
 
     def __init__(self, plain=TOKENS):
         self.notes = ["A calm note."]

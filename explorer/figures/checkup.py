@@ -1,0 +1,108 @@
+"""Charts of a doctor's checkup: the speedup ledger, the heads' accuracy, and its calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from explorer.analysis.head_report import AccuracyReport
+from explorer.analysis.ledger import Ledger
+from explorer.figures.base import axis, layout, legend, plotly_text
+from explorer.figures.palette import ACCEPTED, NEUTRAL, PINK, PRUNED, REJECTED, ROOT
+
+COLOURS = (ROOT, ACCEPTED, REJECTED, PINK, "#56b4e9", "#e69f00")
+ROW = 34  # pixels of a bar and the gap after it
+
+
+def ledger_figure(ledger: Ledger) -> go.Figure:
+    """The waterfall from the ideal down to the measured speedup; hovering says what a fix gives."""
+    names = ["ideal", *(term.title for term in ledger.terms), "measured"]
+    values = [ledger.ideal, *(term.change for term in ledger.terms), ledger.measured]
+    told = [
+        f"K + 1 = {ledger.ideal:.0f}: every draft right, passes as cheap as one row",
+        *(f"without this: {term.if_fixed:.2f}× (estimate)" for term in ledger.terms),
+        f"{ledger.tokens_per_step:.2f} tokens per step",
+    ]
+    bars = go.Waterfall(
+        orientation="h",
+        y=[plotly_text(name) for name in names],
+        x=values,
+        measure=["absolute", *["relative"] * len(ledger.terms), "total"],
+        text=[f"{value:.2f}" for value in values],
+        textposition="outside",
+        customdata=told,
+        hovertemplate="%{y}: %{x:.2f}<br>%{customdata}<extra></extra>",
+        increasing={"marker": {"color": ACCEPTED}},
+        decreasing={"marker": {"color": REJECTED}},
+        totals={"marker": {"color": ROOT}},
+        connector={"line": {"color": NEUTRAL.format(0.5), "width": 1}},
+    )
+    return go.Figure(
+        bars,
+        layout(
+            90 + ROW * len(names),
+            margin={"l": 8, "r": 48, "t": 16, "b": 44},
+            xaxis=axis("speedup over plain decoding (×)", rangemode="tozero"),
+            yaxis=axis(autorange="reversed", automargin=True),
+        ),
+    )
+
+
+def accuracy_figure(report: AccuracyReport) -> go.Figure:
+    """Every head's accuracy in each of the ways that it is told."""
+    heads = [f"head {head.head}" for head in report.heads]
+    series = {
+        "top-1": [head.top[1] for head in report.heads],
+        "top-1, heads before right": [head.given_before for head in report.heads],
+        "top-10": [head.top[10] for head in report.heads],
+        "accepted, of steps that reached it": [head.conditional for head in report.heads],
+        "accepted, of all steps": [head.per_position for head in report.heads],
+    }
+    bars = [
+        go.Bar(name=name, x=heads, y=values, marker={"color": colour})
+        for (name, values), colour in zip(series.items(), COLOURS, strict=False)
+    ]
+    return go.Figure(
+        bars,
+        layout(
+            320,
+            barmode="group",
+            margin={"l": 48, "r": 8, "t": 60, "b": 32},
+            xaxis=axis(),
+            yaxis=axis("share", range=[0, 1], tickformat=".0%"),
+            showlegend=True,
+            legend=legend(1.02),
+        ),
+    )
+
+
+def confidence_figure(report: AccuracyReport) -> go.Figure:
+    """What each head promised, and what came true: on the diagonal, they are the same."""
+    line = go.Scatter(
+        x=[0, 1], y=[0, 1], mode="lines", hoverinfo="skip", showlegend=False,
+        line={"color": PRUNED, "dash": "dash", "width": 1},
+    )  # fmt: skip
+    return go.Figure(
+        [line, *(_confidence(head.head, head.confidence) for head in report.heads)],
+        layout(
+            320,
+            margin={"l": 52, "r": 8, "t": 40, "b": 44},
+            xaxis=axis("probability that the head gave", range=[0, 1], tickformat=".0%"),
+            yaxis=axis("was right", range=[0, 1], tickformat=".0%"),
+            showlegend=True,
+            legend=legend(1.02),
+        ),
+    )
+
+
+def _confidence(head: int, bins: Sequence) -> go.Scatter:
+    return go.Scatter(
+        name=f"head {head}",
+        x=[each.promised for each in bins],
+        y=[each.right for each in bins],
+        customdata=[each.guesses for each in bins],
+        mode="lines+markers",
+        line={"color": COLOURS[(head - 1) % len(COLOURS)]},
+        hovertemplate="promised %{x:.0%}, right %{y:.0%}<br>%{customdata} guesses",
+    )

@@ -1,0 +1,83 @@
+"""A checkup as one HTML file: it opens offline, and holds no path, no prompt and no text written.
+
+Prompts come in only where they are asked for. Names of models and heads are shortened to their
+last part, since a folder's name is a path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import plotly.graph_objects as go
+
+from explorer.analysis.checkup import Checkup
+from explorer.figures.checkup import accuracy_figure, confidence_figure, ledger_figure
+from explorer.figures.checkup_text import facts_of, findings_of
+from explorer.records.version import __version__
+
+STYLE = (
+    "body{font:16px/1.55 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;"
+    "color:#1d2127;background:#fff}h1{font-size:1.6rem}h2{font-size:1.2rem;margin-top:2rem}"
+    "table{border-collapse:collapse}td,th{text-align:left;padding:.25rem 1rem .25rem 0;"
+    "border-bottom:1px solid #dfe1de}li{margin:.8rem 0}code{background:#f4f5f3;padding:0 .3em}"
+)
+
+
+def checkup_page(checkup: Checkup, prompts: Sequence[str] = ()) -> str:
+    """The page of a checkup. `prompts`: shown, where there are any."""
+    figures = {
+        "Where the speedup goes": ledger_figure(checkup.ledger),
+        "How often the heads are right": accuracy_figure(checkup.accuracy),
+        "What the heads promise, and what comes true": confidence_figure(checkup.accuracy),
+    }
+    parts = [
+        f"<h1>Heads doctor: {checkup.ledger.measured:.2f}× plain decoding</h1>",
+        _findings(checkup),
+        f"<h2>The run</h2>{_table(facts_of(checkup))}",
+        *_drawn(figures),
+        _prompts(prompts),
+        f"<p>Medusa Explorer {escape(__version__)}. Every figure was measured in this run; what "
+        "is said of a fix is an estimate.</p>",
+    ]
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>Heads doctor</title><style>{STYLE}</style></head>"
+        f"<body>{''.join(parts)}</body></html>\n"
+    )
+
+
+def _findings(checkup: Checkup) -> str:
+    items = [
+        f"<li><b>{escape(title)}</b> ({escape(costs)})<br>{escape(evidence)}<br>"
+        f"<i>{escape(remedy)}</i></li>"
+        for title, costs, evidence, remedy in findings_of(checkup.findings)
+    ]
+    if not items:
+        return "<p>No cause for alarm: the heads do what they can on this machine.</p>"
+    return f"<h2>What costs most</h2><ol>{''.join(items)}</ol>"
+
+
+def _table(rows: Sequence[tuple[str, str]]) -> str:
+    cells = (f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in rows)
+    return f"<table>{''.join(cells)}</table>"
+
+
+def _drawn(figures: dict[str, go.Figure]) -> list[str]:
+    """The figures; the first brings Plotly along, so that nothing is fetched."""
+    drawn = []
+    for number, (title, figure) in enumerate(figures.items()):
+        html = figure.to_html(full_html=False, include_plotlyjs=number == 0, config=CONFIG)
+        drawn.append(f"<h2>{escape(title)}</h2>{html}")
+    return drawn
+
+
+CONFIG = {"displaylogo": False, "responsive": True}
+
+
+def _prompts(prompts: Sequence[str]) -> str:
+    if not prompts:
+        return ""
+    items = "".join(f"<li>{escape(prompt)}</li>" for prompt in prompts)
+    return f"<h2>Prompts</h2><ol>{items}</ol>"
