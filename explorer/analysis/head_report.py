@@ -23,7 +23,7 @@ from explorer.records.text import piece_of, visible
 
 TOPS = (1, 5, 10)
 BINS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-MOST_WRONG = 8
+MAX_WRONG = 8
 PARTS = 4  # of a text, by position
 
 
@@ -181,7 +181,7 @@ def _wrong(k: int, traces: Sequence[Trace], texts: Sequence[RankedText]) -> list
             missed[shown] += rank != 0
     return [
         WrongToken(text=shown, missed=count, due=due[shown])
-        for shown, count in missed.most_common(MOST_WRONG)
+        for shown, count in missed.most_common(MAX_WRONG)
         if count
     ]
 

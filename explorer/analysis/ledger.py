@@ -13,7 +13,7 @@ T₁ is plain decoding's time per token in the same race.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -75,7 +75,7 @@ class _Sums:
 
     lost: Counter = field(default_factory=Counter)  # (kind, head): tokens not emitted
     gained: Counter = field(default_factory=Counter)  # (kind, head): tokens, were it fixed
-    times: Counter = field(default_factory=Counter)
+    times: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     steps: int = 0
     tokens: int = 0
     plain_ms: float = 0.0
@@ -145,15 +145,17 @@ def _report(sums: _Sums, num_heads: int) -> Ledger:
     whole = times["verify"] + times["heads"] + times["bookkeeping"]
     measured = tokens / whole
     terms, at = [], float(num_heads + 1)
-    order = [("head", k) for k in range(1, num_heads + 1)]
-    for cause in [*order, ("rank", None), ("shallow", None), ("end", None)]:
+    order: list[tuple[Kind, int | None]] = [("head", k) for k in range(1, num_heads + 1)]
+    order.extend([("rank", None), ("shallow", None), ("end", None)])
+    for cause in order:
         if sums.lost[cause]:
             after = at - sums.lost[cause] / sums.steps
             fixed = measured * (sums.tokens + sums.gained[cause]) / sums.tokens
             terms.append(_term(*cause, at, after, fixed))
             at = after
     spent = 0.0
-    for kind in ("verify", "heads", "bookkeeping"):
+    passes: tuple[Kind, ...] = ("verify", "heads", "bookkeeping")
+    for kind in passes:
         spent += times[kind]
         free = whole - times[kind] + (1.0 if kind == "verify" else 0.0)
         after = measured if kind == "bookkeeping" else tokens / spent
@@ -171,7 +173,7 @@ def _report(sums: _Sums, num_heads: int) -> Ledger:
     )
 
 
-def _term(kind: str, head: int | None, before: float, after: float, fixed: float) -> Term:
+def _term(kind: Kind, head: int | None, before: float, after: float, fixed: float) -> Term:
     title = f"head {head} missed" if head else TITLES[kind]
     return Term(
         kind=kind, head=head, title=title, change=after - before, after=after, if_fixed=fixed

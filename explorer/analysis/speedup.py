@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from scipy.stats import t as student_t
@@ -18,6 +19,7 @@ from explorer.records.schema import Lane, Step, Trace, TreeShape
 
 MIN_RIVAL_TOKENS = 16  # fewer are too few for a measured figure
 MAX_BLOCKS = 16
+Standing = Literal["none", "slow", "even", "fast"]
 SLOWER, FASTER = 0.995, 1.005  # between them, two digits would show 1.00
 
 
@@ -84,14 +86,16 @@ def compare(lane: Samples, rival: Samples) -> RaceFigures:
     half_width = None if speedup is None or relative is None else speedup * relative
     estimate = theirs.tokens < MIN_RIVAL_TOKENS
     kind, words = _standing(speedup, None if estimate else half_width)
-    needs = ours.step_ms is not None and theirs.tokens_per_second is not None
+    break_even = None
+    if ours.step_ms is not None and theirs.tokens_per_second is not None:
+        break_even = theirs.tokens_per_second * ours.step_ms / 1000
     return RaceFigures(
         lane=ours,
         rival=theirs,
         speedup=speedup,
         half_width=half_width,
         estimate=estimate,
-        break_even=theirs.tokens_per_second * ours.step_ms / 1000 if needs else None,
+        break_even=break_even,
         kind=kind,
         words=words,
     )
@@ -102,7 +106,7 @@ def with_figures(trace: Trace) -> Trace:
     return trace.model_copy(update={"figures": race_figures(trace)})
 
 
-def _standing(speedup: float | None, half_width: float | None) -> tuple[str, str]:
+def _standing(speedup: float | None, half_width: float | None) -> tuple[Standing, str]:
     """How the lane stands against its rival: a kind, and words with a place for its name."""
     if speedup is None:
         return "none", "nothing measured yet"
