@@ -19,7 +19,7 @@ def argmax_rows(logits: torch.Tensor) -> list[int]:
     return _argmax(logits.contiguous().numpy()).tolist()
 
 
-@numba.njit("int64[:](float32[:, ::1])", cache=True, nogil=True)
+@numba.njit("int64[:](float32[:, ::1])", cache=True, nogil=True, error_model="numpy")
 def _argmax(logits):
     columns = np.zeros(logits.shape[0], np.int64)
     for i in range(logits.shape[0]):

@@ -24,7 +24,7 @@ from explorer.models.base import LanguageModel
 from explorer.models.chat import TokenTexts
 from explorer.models.early_exit import default_draft, early_exit
 from explorer.recording.recorder import Recorder
-from explorer.recording.snapshot import Snapshot, root_figures, snapshot
+from explorer.recording.snapshot import Snapshot, snapshot
 from explorer.records.continuation import Continuation
 from explorer.records.errors import ExplorerError
 from explorer.records.events import Event, collect
@@ -217,7 +217,7 @@ class Lab(AttentionWeights):
         lanes: Sequence[DecodeSettings],
         cancel: threading.Event | None,
     ) -> Iterator[tuple[int, Pending]]:
-        """The lanes, interleaved: pairs of a lane's number and its next events, still to be made."""
+        """The lanes, interleaved: pairs of a lane's number and its next events, to be made."""
         begin = run_start(self.model, prompt, lanes[0])
         recorders = [self._recorder(lane, self.heads_for(lane)) for lane in lanes]
         steps = {i: self._lane(begin.ids, lane, cancel) for i, lane in enumerate(lanes)}
