@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from explorer.analysis.speedup import with_figures
 from explorer.analysis.tree_names import MEASURED_TREES, parse_tree
 from explorer.decoding.acceptance import acceptance_rule
 from explorer.decoding.dynamic import DynamicTree
@@ -170,7 +171,7 @@ class Lab(AttentionWeights):
         continues from that trace's tokens as they are. Raises ExplorerError.
         """
         begin = self._begin(prompt, continue_from)
-        return collect(_made(list(self.pending(begin, self._settings(settings)))))
+        return _trace(self.pending(begin, self._settings(settings)))
 
     def run_race(
         self,
@@ -182,7 +183,7 @@ class Lab(AttentionWeights):
     ) -> Trace:
         """Race to the end: `race` as a trace that holds both lanes. Arguments as of `run`."""
         begin = self._begin(prompt, continue_from)
-        return collect(_made(list(self._race(begin, self._settings(settings), None, against))))
+        return _trace(self._race(begin, self._settings(settings), None, against))
 
     def _begin(self, prompt: str | None, trace: Trace | None) -> str | Continuation:
         if prompt is not None and trace is None:
@@ -311,6 +312,11 @@ def _made(pending: Iterable[Pending]) -> Iterator[Event]:
     """The events, in their order."""
     for make in pending:
         yield from make()
+
+
+def _trace(pending: Iterator[Pending]) -> Trace:
+    """The trace of a whole run, whose records are made when it is over."""
+    return with_figures(collect(_made(list(pending))))
 
 
 def _in_lane(make: Pending, number: int) -> Iterator[Event]:
