@@ -14,8 +14,8 @@ from explorer.decoding.loop import Prefilled
 from explorer.decoding.tree import Tree
 from explorer.heads.heads import MedusaHeads
 from explorer.kernels.row_figures import RowFigures
-from explorer.models.chat import Pieces
-from explorer.recording.positions import DECIMALS, Positions, rounded, top_tokens
+from explorer.models.chat import TokenTexts
+from explorer.recording.positions import DECIMALS, HeadPredictions, rounded, top_tokens
 from explorer.recording.snapshot import Snapshot, root_figures
 from explorer.records.events import PositionsRecorded, RunStarted, StepRecorded
 from explorer.records.floor import StepFloor
