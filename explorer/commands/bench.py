@@ -214,7 +214,7 @@ def _categories(result: dict[str, Any]) -> str:
 
 
 def _overhead(result: dict[str, Any]) -> str:
-    """Shares of a step's time; recording is given as what it adds to a step."""
+    """Shares of a step's time; what recording adds to a step, and what its record takes later."""
     if not result["overhead"]:
         return ""
     parts = ("heads", "draft", "verify", "accept", "commit", "outside")
@@ -224,10 +224,11 @@ def _overhead(result: dict[str, Any]) -> str:
             number(entry["step_ms"], 1),
             *(_percent(entry["shares"], part) for part in parts),
             "–" if entry["recording"] is None else f"{100 * entry['recording']:+.1f} %",
+            number(entry["writing_ms"], 2),
         )
         for entry in result["overhead"]
     ]
-    return table(("tree", "ms/step", *parts, "recording"), rows)
+    return table(("tree", "ms/step", *parts, "recording", "records, later (ms)"), rows)
 
 
 def _cost(result: dict[str, Any]) -> str:

@@ -31,7 +31,6 @@ from explorer.kernels.building import (
 )
 
 SLOTS = 16  # slots of a block of keys, features of a block of values
-QUERIES = (4, 2, 1)  # computed together
 HALVES, FLOATS = vector(F16, SLOTS), vector(F32, SLOTS)
 NOTHING = [0.0] * SLOTS
 
@@ -55,9 +54,13 @@ def emit_scores(
     keys: ir.Value,
     size: ir.Value,
     out: Rows,
+    together: tuple[int, ...],
 ) -> None:
-    """out[q, 0…15] = query[q] · each of the 16 keys in the block at `keys`."""
-    for first, number in blocks(builder, count, QUERIES):
+    """out[q, 0…15] = query[q] · each of the 16 keys in the block at `keys`.
+
+    together: how many queries may be computed at once (InstructionSet.query_blocks), as below.
+    """
+    for first, number in blocks(builder, count, together):
         rows = [builder.add(first, I64(q)) for q in range(number)]
         totals = [variable(builder, FLOATS, NOTHING) for _ in rows]
         places = [queries[builder, row] for row in rows]
@@ -80,9 +83,10 @@ def emit_mix(
     values: ir.Value,
     slots: ir.Value,
     out: Rows,
+    together: tuple[int, ...],
 ) -> None:
     """out[q, 0…15] = Σ_j weight[q, j] · value[j] / Σ_j weight[q, j], for a block of 16 features."""
-    for first, number in blocks(builder, count, QUERIES):
+    for first, number in blocks(builder, count, together):
         rows = [builder.add(first, I64(q)) for q in range(number)]
         totals = [variable(builder, FLOATS, NOTHING) for _ in rows]
         sums = [variable(builder, F32, 0.0) for _ in rows]

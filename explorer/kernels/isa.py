@@ -30,13 +30,15 @@ from explorer.kernels.building import I16, I32, call_intrinsic, vector
 class InstructionSet(ABC):
     """`lanes` outputs a register; `code_bits` of a weight that a dot step takes unsplit.
 
-    `row_blocks`: how many rows are computed together, largest first, as registers allow.
+    `row_blocks`: how many rows are computed together, largest first, as registers allow;
+    `query_blocks`: likewise of queries, in attention.
     """
 
     name: str
     lanes: int
     code_bits: int
     row_blocks: tuple[int, ...]
+    query_blocks: tuple[int, ...] = (4, 2, 1)
 
     def zero(self) -> ir.Value:
         """The empty sum of a group."""
@@ -84,6 +86,8 @@ class Vnni(InstructionSet):
         self.name = f"AVX{'-512' if bits == 512 else ''} VNNI"
         self.lanes = bits // 32
         self.row_blocks = (8, 4, 2, 1) if bits == 512 else (4, 2, 1)
+        if bits == 512:
+            self.query_blocks = (12, 6, 4, 3, 2, 1)  # groups often have 3, 4 or 6 heads
         self._instruction = f"llvm.x86.avx512.vpdpbusd.{bits}"
 
     def step(

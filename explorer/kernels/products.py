@@ -31,7 +31,8 @@ def _tile_product(bits: int, add: bool):
 def _scores(_, queries, query_bytes, count, keys, size, out, out_bytes):
     def generate(context, builder, signature, arguments):
         queries, query_bytes, count, keys, size, out, out_bytes = arguments
-        emit_scores(builder, Rows(queries, query_bytes), count, keys, size, Rows(out, out_bytes))
+        rows, into = Rows(queries, query_bytes), Rows(out, out_bytes)
+        emit_scores(builder, rows, count, keys, size, into, instruction_set().query_blocks)
         return context.get_dummy_value()
 
     return types.void(*[types.int64] * 7), generate
@@ -41,7 +42,8 @@ def _scores(_, queries, query_bytes, count, keys, size, out, out_bytes):
 def _mix(_, weights, weight_bytes, count, values, slots, out, out_bytes):
     def generate(context, builder, signature, arguments):
         weights, weight_bytes, count, values, slots, out, out_bytes = arguments
-        emit_mix(builder, Rows(weights, weight_bytes), count, values, slots, Rows(out, out_bytes))
+        rows, into = Rows(weights, weight_bytes), Rows(out, out_bytes)
+        emit_mix(builder, rows, count, values, slots, into, instruction_set().query_blocks)
         return context.get_dummy_value()
 
     return types.void(*[types.int64] * 7), generate

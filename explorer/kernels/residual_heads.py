@@ -14,14 +14,14 @@ import numba
 import numpy as np
 from numba import types
 
-from explorer.kernels.compiled import exp32, floats, int64_fields, largest, silu, whole_at
+from explorer.kernels.compiled import exp32, floats, int64_fields, silu, whole_at
 from explorer.kernels.dot import GROUP, RECORD
 from explorer.kernels.products import call
 from explorer.kernels.quantise import quantise_row
+from explorer.kernels.rows import best_of, total_of
 from explorer.kernels.team import join, take, take_next
 
 CHUNK = 16  # tiles of the projection that a thread takes at a time
-SEARCHED = 64  # columns whose maximum is looked at before they are
 
 
 class Heads(ctypes.Structure):
@@ -145,36 +145,6 @@ def _project(p, phase):
         item = take_next(p.team, phase, items)
 
 
-@numba.njit(cache=True, error_model="numpy", fastmath={"reassoc", "nsz"})
-def _total(numbers, top):
-    """Σ exp(number − top)."""
-    total = np.float32(0.0)
-    for i in range(numbers.size):
-        total += exp32(numbers[i] - top)
-    return total
-
-
-@numba.njit(cache=True, error_model="numpy")
-def best_of(logits, ids, values):
-    """The columns of the largest of `logits`, best first, and them; of equal ones the first."""
-    top, found = ids.size, 0
-    least = np.float32(-np.inf)
-    for first in range(0, logits.size, SEARCHED):
-        part = logits[first : first + SEARCHED]
-        if found == top and largest(part) <= least:
-            continue
-        for j in range(part.size):
-            if found == top and part[j] <= least:
-                continue
-            place = min(found, top - 1)
-            while place > 0 and values[place - 1] < part[j]:
-                values[place], ids[place] = values[place - 1], ids[place - 1]
-                place -= 1
-            values[place], ids[place] = part[j], first + j
-            found = min(found + 1, top)
-            least = values[top - 1] if found == top else least
-
-
 @numba.njit(cache=True, error_model="numpy")
 def _best(p, phase):
     """The best of every row's logits, and their probabilities."""
@@ -185,7 +155,7 @@ def _best(p, phase):
         ids = numba.carray(whole_at(p.ids + 8 * p.top * row), p.top)
         probs = floats(p.probs + 4 * p.top * row, p.top)
         best_of(logits, ids, probs)
-        top, total = probs[0], _total(logits, probs[0])
+        top, total = probs[0], total_of(logits, probs[0])
         for i in range(p.top):
             probs[i] = exp32(probs[i] - top) / total
         row = take_next(p.team, phase, rows)

@@ -6,9 +6,10 @@ import numba
 import numpy as np
 import torch
 
-from explorer.kernels.compiled import largest
+from explorer.kernels.compiled import exp32, largest
 
 PART = 1024  # columns whose maximum is taken before one of them is looked for
+SEARCHED = 64  # columns whose maximum is looked at before they are
 
 
 def argmax_rows(logits: torch.Tensor) -> list[int]:
@@ -18,7 +19,7 @@ def argmax_rows(logits: torch.Tensor) -> list[int]:
     return _argmax(logits.contiguous().numpy()).tolist()
 
 
-@numba.njit("int64[:](float32[:, ::1])", cache=True, nogil=True)
+@numba.njit("int64[:](float32[:, ::1])", cache=True, nogil=True, error_model="numpy")
 def _argmax(logits):
     columns = np.zeros(logits.shape[0], np.int64)
     for i in range(logits.shape[0]):
@@ -33,3 +34,33 @@ def _argmax(logits):
                 columns[i] = j
                 break
     return columns
+
+
+@numba.njit(cache=True, error_model="numpy", fastmath={"reassoc", "nsz"})
+def total_of(numbers, top):
+    """Σ exp(number − top)."""
+    total = np.float32(0.0)
+    for i in range(numbers.size):
+        total += exp32(numbers[i] - top)
+    return total
+
+
+@numba.njit(cache=True, error_model="numpy")
+def best_of(logits, ids, values):
+    """The columns of the largest of `logits`, best first, and them; of equal ones the first."""
+    top, found = ids.size, 0
+    least = np.float32(-np.inf)
+    for first in range(0, logits.size, SEARCHED):
+        part = logits[first : first + SEARCHED]
+        if found == top and largest(part) <= least:
+            continue
+        for j in range(part.size):
+            if found == top and part[j] <= least:
+                continue
+            place = min(found, top - 1)
+            while place > 0 and values[place - 1] < part[j]:
+                values[place], ids[place] = values[place - 1], ids[place - 1]
+                place -= 1
+            values[place], ids[place] = part[j], first + j
+            found = min(found + 1, top)
+            least = values[top - 1] if found == top else least

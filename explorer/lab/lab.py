@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib.metadata
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from explorer.analysis.speedup import with_figures
 from explorer.analysis.tree_names import MEASURED_TREES, parse_tree
 from explorer.decoding.acceptance import acceptance_rule
 from explorer.decoding.dynamic import DynamicTree
@@ -24,6 +25,7 @@ from explorer.models.base import LanguageModel
 from explorer.models.chat import TokenTexts
 from explorer.models.early_exit import default_draft, early_exit
 from explorer.recording.recorder import Recorder
+from explorer.recording.snapshot import Snapshot, snapshot
 from explorer.records.continuation import Continuation
 from explorer.records.errors import ExplorerError
 from explorer.records.events import Event, collect
@@ -32,6 +34,8 @@ from explorer.records.methods import METHODS, PLAIN
 from explorer.records.schema import Settings, Shown, Trace
 from explorer.records.settings import DecodeSettings, decode_settings
 from explorer.records.version import __version__
+
+Pending = Callable[[], Iterator[Event]]
 
 
 @dataclass
@@ -118,12 +122,24 @@ class Lab(AttentionWeights):
 
         A Continuation instead of a prompt continues its text; here and below.
         """
+        yield from _made(self.pending(prompt, settings, cancel))
+
+    def pending(
+        self,
+        prompt: str | Continuation,
+        settings: DecodeSettings,
+        cancel: threading.Event | None = None,
+    ) -> Iterator[Pending]:
+        """One lane, as events that are still to be made, in their order: now, or after the run.
+
+        Making a step's record takes part of a step's time, which a run need not wait for.
+        """
         # A method without heads is recorded with the guesses of the default heads.
         recorder = self._recorder(settings, self.heads_for(settings) or self.heads.get(self.method))
         begin = run_start(self.model, prompt, settings)
         for item in self._lane(begin.ids, settings, cancel):
-            yield self._recorded(recorder, item, begin, settings)
-        yield from self._rest(recorder)
+            yield self._pending(recorder, item, begin, settings)
+        yield partial(self._rest, recorder)
 
     def race(
         self,
@@ -133,9 +149,18 @@ class Lab(AttentionWeights):
         against: str = PLAIN,
     ) -> Iterator[Event]:
         """The settings' method and another, interleaved; each lane ends on its own."""
+        yield from _made(self._race(prompt, settings, cancel, against))
+
+    def _race(
+        self,
+        prompt: str | Continuation,
+        settings: DecodeSettings,
+        cancel: threading.Event | None,
+        against: str,
+    ) -> Iterator[Pending]:
         lanes = [settings, settings.model_copy(update={"method": against})]
-        for number, event in self._lanes(prompt, lanes, cancel):
-            yield event.model_copy(update={"lane": number})
+        for number, make in self._lanes(prompt, lanes, cancel):
+            yield partial(_in_lane, make, number)
 
     def run(
         self, prompt: str | None = None, *, continue_from: Trace | None = None, **settings: Any
@@ -146,7 +171,7 @@ class Lab(AttentionWeights):
         continues from that trace's tokens as they are. Raises ExplorerError.
         """
         begin = self._begin(prompt, continue_from)
-        return collect(self.decode(begin, self._settings(settings)))
+        return _trace(self.pending(begin, self._settings(settings)))
 
     def run_race(
         self,
@@ -158,7 +183,7 @@ class Lab(AttentionWeights):
     ) -> Trace:
         """Race to the end: `race` as a trace that holds both lanes. Arguments as of `run`."""
         begin = self._begin(prompt, continue_from)
-        return collect(self.race(begin, self._settings(settings), against=against))
+        return _trace(self._race(begin, self._settings(settings), None, against))
 
     def _begin(self, prompt: str | None, trace: Trace | None) -> str | Continuation:
         if prompt is not None and trace is None:
@@ -183,24 +208,24 @@ class Lab(AttentionWeights):
     ) -> Iterator[tuple[str, Event]]:
         """Any methods, interleaved: (method, event) pairs that add up to a trace per method."""
         lanes = [settings.model_copy(update={"method": name}) for name in methods]
-        for number, event in self._lanes(prompt, lanes, cancel):
-            yield methods[number], event
+        for number, make in self._lanes(prompt, lanes, cancel):
+            for event in make():
+                yield methods[number], event
 
     def _lanes(
         self,
         prompt: str | Continuation,
         lanes: Sequence[DecodeSettings],
         cancel: threading.Event | None,
-    ) -> Iterator[tuple[int, Event]]:
-        """The lanes, interleaved: pairs of a lane's number and its next event."""
+    ) -> Iterator[tuple[int, Pending]]:
+        """The lanes, interleaved: pairs of a lane's number and its next events, to be made."""
         begin = run_start(self.model, prompt, lanes[0])
         recorders = [self._recorder(lane, self.heads_for(lane)) for lane in lanes]
         steps = {i: self._lane(begin.ids, lane, cancel) for i, lane in enumerate(lanes)}
         for number, item in interleave(steps):
-            yield number, self._recorded(recorders[number], item, begin, lanes[number])
+            yield number, self._pending(recorders[number], item, begin, lanes[number])
         for number, recorder in enumerate(recorders):
-            for event in self._rest(recorder):
-                yield number, event
+            yield number, partial(self._rest, recorder)
 
     def _recorder(self, settings: DecodeSettings, chosen: HeadSet | None) -> Recorder:
         heads = chosen.heads if chosen else None
@@ -213,17 +238,22 @@ class Lab(AttentionWeights):
         reads = reads_of(self, settings)
         return reads and partial(reads.floor_at, bandwidth=self.read_bandwidth)
 
-    def _recorded(
+    def _pending(
         self,
         recorder: Recorder,
         item: Prefilled | StepResult,
         begin: RunStart,
         settings: DecodeSettings,
-    ) -> Event:
+    ) -> Pending:
         with self._turn:
             if isinstance(item, Prefilled):
-                return recorder.start(item, self._header(begin, settings))
-            return recorder.step(item)
+                return partial(iter, [recorder.start(item, self._header(begin, settings))])
+            return partial(self._written, recorder, snapshot(item, settings))
+
+    def _written(self, recorder: Recorder, taken: Snapshot) -> Iterator[Event]:
+        with self._turn:
+            event = recorder.step(taken)
+        yield event
 
     def _rest(self, recorder: Recorder) -> Iterator[Event]:
         with self._turn:
@@ -276,6 +306,23 @@ class Lab(AttentionWeights):
             "continued_tokens": begin.continued_tokens,
             "eos_ids": sorted(self.model.eos_ids),
         }
+
+
+def _made(pending: Iterable[Pending]) -> Iterator[Event]:
+    """The events, in their order."""
+    for make in pending:
+        yield from make()
+
+
+def _trace(pending: Iterator[Pending]) -> Trace:
+    """The trace of a whole run, whose records are made when it is over."""
+    return with_figures(collect(_made(list(pending))))
+
+
+def _in_lane(make: Pending, number: int) -> Iterator[Event]:
+    """The events of a lane of a race."""
+    for event in make():
+        yield event.model_copy(update={"lane": number})
 
 
 def _versions() -> dict[str, str]:

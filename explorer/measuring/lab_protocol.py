@@ -7,7 +7,7 @@ machine's cost curve for `auto` trees.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from explorer.decoding.dynamic import DynamicTree
@@ -57,6 +57,11 @@ class LabProtocol(Protocol):
     ) -> Iterator[Event]:
         """One lane, as events. Raises ExplorerError on bad input."""
         ...
+
+    def pending(
+        self, prompt: str, settings: DecodeSettings, cancel: threading.Event | None = None
+    ) -> Iterator[Callable[[], Iterator[Event]]]:
+        """One lane, as events that are still to be made, in their order."""
 
     def race(
         self, prompt: str, settings: DecodeSettings, cancel: threading.Event | None = None

@@ -12,6 +12,7 @@ import torch
 
 from explorer.decoding.loop import StepResult
 from explorer.heads.heads import MedusaHeads
+from explorer.recording.snapshot import Snapshot
 from explorer.records.schema import TOP_HEADS, Position, TopTokens
 
 BATCH = 8  # positions in one extra pass of the heads
@@ -41,22 +42,22 @@ class HeadPredictions:
             return None
         return self._predict([position])[0]
 
-    def step(self, result: StepResult, choice: int, best: torch.Tensor | None) -> list[Position]:
+    def step(self, snapshot: Snapshot, choice: int) -> list[Position]:
         """The position that chose the step's root, and now and then those of earlier rows.
 
-        choice: the base model's first choice there; best [n, k]: its best tokens at every row.
+        choice: the base model's first choice where the root was chosen.
         """
+        result = snapshot.result
         self._text.extend(result.emitted)
         if self._heads is None:
             return []
         known = [] if self._first else self._of_root(result, choice)
         self._first = False
         if result.verdict is not None:
-            *rows, last = result.verdict.path
-            for depth, row in enumerate(rows):
-                first = int(best[row, 0])
-                self._collect(result.hidden[row : row + 1], result.context_length + depth, first)
-            self._hidden = result.hidden[last : last + 1].clone()
+            for depth, row in enumerate(result.verdict.path[:-1]):
+                hidden, first = snapshot.hidden[depth : depth + 1], snapshot.figures.ids[row, 0]
+                self._collect(hidden, result.context_length + depth, int(first))
+            self._hidden = snapshot.hidden[-1:]
         # Heads that see their path need the text after a position: wait for it.
         reach = self._heads.config.num_heads if self._heads.sees_path else 0
         ready = [item for item in self._pending if item[1] + reach < len(self._text)]
@@ -80,8 +81,7 @@ class HeadPredictions:
         return [Position(index=before, base_choice=choice, heads=heads)]
 
     def _collect(self, hidden: torch.Tensor, index: int, choice: int) -> None:
-        own = hidden.clone()  # does not keep the memory of the whole pass
-        self._pending.append((own, index, choice))
+        self._pending.append((hidden, index, choice))
 
     def _predict(self, items: list[Pending]) -> list[Position]:
         """All of `items`; near the end of the text, only the heads whose path is written."""

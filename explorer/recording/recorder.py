@@ -1,8 +1,4 @@
-"""From a step's tensors to its trace record.
-
-A record must be enough to redraw the step without the model, and cheap to make: it keeps, of a
-row's 49,152 logits is its best five and the figures of the tokens in question.
-"""
+"""From a step's snapshot to its record, which is enough to redraw the step without the model."""
 
 from __future__ import annotations
 
@@ -14,13 +10,13 @@ import torch
 
 from explorer.decoding.acceptance import Verdict
 from explorer.decoding.drafter import Draft
-from explorer.decoding.loop import Prefilled, StepResult
-from explorer.decoding.sampling import distribution
+from explorer.decoding.loop import Prefilled
 from explorer.decoding.tree import Tree
 from explorer.heads.heads import MedusaHeads
-from explorer.kernels.lm_head import top_columns
+from explorer.kernels.row_figures import RowFigures
 from explorer.models.chat import TokenTexts
 from explorer.recording.positions import DECIMALS, HeadPredictions, rounded, top_tokens
+from explorer.recording.snapshot import Snapshot, root_figures
 from explorer.records.events import PositionsRecorded, RunStarted, StepRecorded
 from explorer.records.floor import StepFloor
 from explorer.records.schema import (
@@ -59,11 +55,10 @@ class Recorder:
         self._steps = 0
         self._root = (1.0, 0)  # probability and rank of the coming root
         self._last_choice = 0  # the base model's first choice where the coming root was chosen
-        self._softmax: torch.Tensor | None = None
 
     def start(self, prefilled: Prefilled, header: dict) -> RunStarted:
         """The run's header: `header` holds the fields that only the lab knows."""
-        self._remember_root(prefilled.logits, prefilled.root)
+        self._remember_root(root_figures(prefilled, self._settings))
         position = self._positions.start(header["prompt_ids"], prefilled.hidden, self._last_choice)
         record = Header(
             created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -74,21 +69,21 @@ class Recorder:
         )
         return RunStarted(header=record, pieces=self._new_pieces(record.prompt_ids, [position]))
 
-    def step(self, result: StepResult) -> StepRecorded:
-        """One step, with the pieces and trees that were not sent before."""
+    def step(self, snapshot: Snapshot) -> StepRecorded:
+        """One step, with the pieces and trees that were not sent before; in the run's order."""
         begin = time.perf_counter()
-        best = None if result.logits is None else _best(result.logits)
-        positions = self._positions.step(result, self._last_choice, best)
-        tree, trees = self._tree_index(result.draft.tree)
-        rows = self._rows(result, best)
+        result, draft = snapshot.result, snapshot.result.draft
+        positions = self._positions.step(snapshot, self._last_choice)
+        tree, trees = self._tree_index(draft.tree)
+        rows = self._rows(snapshot)
         milliseconds = {name: seconds * 1000 for name, seconds in result.laps.items()}
-        offered = _offered(result.draft)
+        offered = _offered(draft)
         new = self._new_pieces(
-            [*rows["token_ids"], *(t for t in rows["choices"] if t >= 0), *_shown(result.draft)],
+            [*rows["token_ids"], *(t for t in rows["choices"] if t >= 0), *_shown(draft)],
             [*positions],
             [*rows["base_top"], *(offered or ())],
         )
-        record = 1000 * (time.perf_counter() - begin)
+        record = 1000 * (snapshot.seconds + time.perf_counter() - begin)
         step = Step(
             index=self._steps,
             context_length=result.context_length,
@@ -96,32 +91,22 @@ class Recorder:
             emitted=result.emitted,
             positions=positions,
             timings=Timings(**milliseconds, record=record),
-            floor=self._floor_of(result),
+            floor=self._floor_of(result.context_length, snapshot.figures),
             draft_top=offered,
-            price=result.draft.record.price,
-            lookahead=result.draft.record.lookahead,
+            price=draft.record.price,
+            lookahead=draft.record.lookahead,
             **rows,
         )
         self._steps += 1
         return StepRecorded(step=step, pieces=new, trees=trees)
 
-    def _floor_of(self, result: StepResult) -> StepFloor | None:
-        passed = result.logits is not None
-        return self._floor(result.context_length) if self._floor and passed else None
+    def _floor_of(self, context_length: int, figures: RowFigures | None) -> StepFloor | None:
+        return self._floor(context_length) if self._floor and figures is not None else None
 
-    def _distribution(self, logits: torch.Tensor) -> torch.Tensor:
-        """The distribution that the rule draws from; at temperature 0 the softmax, for display."""
-        if self._settings.temperature == 0:
-            # Into the same memory every time: fresh pages for n × V numbers cost more than exp.
-            if self._softmax is None or self._softmax.shape[0] < logits.shape[0]:
-                self._softmax = torch.empty_like(logits)
-            return torch.softmax(logits, dim=-1, out=self._softmax[: logits.shape[0]])
-        return distribution(logits, self._settings)
-
-    def _rows(self, result: StepResult, best: torch.Tensor | None) -> dict:
-        """The row-wise fields of a step; best [n, 5]: columns of every row's largest logits."""
-        draft, tree = result.draft, result.draft.tree
-        root_prob, root_rank = self._root
+    def _rows(self, snapshot: Snapshot) -> dict:
+        """The row-wise fields of a step."""
+        draft, verdict, figures = snapshot.result.draft, snapshot.result.verdict, snapshot.figures
+        tree, (root_prob, root_rank) = draft.tree, self._root
         joint = torch.where(tree.mask, draft.probs, 1.0).prod(dim=-1)
         rows = {
             "token_ids": draft.tokens.tolist(),
@@ -136,33 +121,26 @@ class Recorder:
             "bonus": None,
             "bonus_prob": None,
         }
-        if result.verdict is None:
+        if verdict is None:
             return rows
-        probs = self._distribution(result.logits)
-        own, ranks = _figures_of_nodes(tree, draft.tokens, result.logits, probs, best)
-        last = result.verdict.path[-1]
-        self._remember(result.logits[last], result.verdict.bonus, probs[last], int(best[last, 0]))
+        self._remember_root(figures, verdict.path[-1])
         return rows | {
-            "base_probs": [root_prob, *rounded(own)],
-            "base_ranks": [root_rank, *ranks],
-            "choices": result.verdict.choices,
-            "thresholds": result.verdict.thresholds
-            and [min(1.0, round(float(t), DECIMALS)) for t in result.verdict.thresholds],
-            "verdicts": verdicts(tree, result.verdict),
-            "base_top": top_tokens(best, probs.gather(1, best)),
-            "accepted": result.verdict.path,
-            "bonus": result.verdict.bonus,
+            "base_probs": [root_prob, *rounded(figures.asked_probs[:-1])],
+            "base_ranks": [root_rank, *figures.asked_ranks[:-1].tolist()],
+            "choices": verdict.choices,
+            "thresholds": verdict.thresholds
+            and [min(1.0, round(float(t), DECIMALS)) for t in verdict.thresholds],
+            "verdicts": verdicts(tree, verdict),
+            "base_top": top_tokens(figures.ids, figures.probs),
+            "accepted": verdict.path,
+            "bonus": verdict.bonus,
             "bonus_prob": self._root[0],
         }
 
-    def _remember_root(self, logits: torch.Tensor, root: int) -> None:
-        """Keep the figures of a root from the logits [V] that chose it, until its step comes."""
-        probs = self._distribution(logits[None])[0]
-        self._remember(logits, root, probs, int(logits.argmax()))
-
-    def _remember(self, logits: torch.Tensor, root: int, probs: torch.Tensor, choice: int) -> None:
-        self._root = (rounded(probs[root]), int(torch.count_nonzero(logits > logits[root])))
-        self._last_choice = choice
+    def _remember_root(self, figures: RowFigures, row: int = 0) -> None:
+        """Keep the figures of the last token asked for, chosen at `row`, until its step comes."""
+        self._root = rounded(figures.asked_probs[-1]), int(figures.asked_ranks[-1])
+        self._last_choice = int(figures.ids[row, 0])
 
     def finish(self) -> PositionsRecorded | None:
         """The remaining records at the end of the lane; None if there are none."""
@@ -195,11 +173,6 @@ class Recorder:
         return {token: self._pieces[token] for token in sorted(new)}
 
 
-def _best(logits: torch.Tensor) -> torch.Tensor:
-    """Columns of the largest logits of every row, best first: [n, V] -> [n, TOP_BASE]."""
-    return top_columns(logits, min(TOP_BASE, logits.shape[1]))
-
-
 def verdicts(tree: Tree, verdict: Verdict) -> list[str]:
     """Per row: root, accepted, rejected (its parent was accepted), or pruned with its parent."""
     path = set(verdict.path)
@@ -210,24 +183,6 @@ def verdicts(tree: Tree, verdict: Verdict) -> list[str]:
         else:
             named.append("rejected" if parent in path else "pruned")
     return named
-
-
-def _figures_of_nodes(
-    tree: Tree, tokens: torch.Tensor, logits: torch.Tensor, probs: torch.Tensor, best: torch.Tensor
-) -> tuple[torch.Tensor, list[int]]:
-    """Probability and rank of every node's token at its parent's row: [n − 1] each.
-
-    best [n, k] are the columns of every row's largest logits: most nodes are found among them,
-    and only for the others a whole row has to be counted through.
-    """
-    parents, nodes = tree.parents[1:], tokens[1:].to(logits.device)
-    own = logits[parents, nodes]
-    above = (logits.gather(1, best)[parents] > own[:, None]).sum(dim=-1).tolist()
-    ranks = [
-        rank if rank < best.shape[1] else int(torch.count_nonzero(logits[parent] > own[node]))
-        for node, (parent, rank) in enumerate(zip(parents.tolist(), above, strict=True))
-    ]
-    return probs[parents, nodes], ranks
 
 
 def _offered(draft: Draft) -> list[TopTokens] | None:

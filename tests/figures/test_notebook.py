@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 import pytest
 
 import explorer
+from explorer.analysis.speedup import with_figures
 from explorer.figures.mask import mask_figure
 from explorer.figures.notebook import attach
 from explorer.figures.tree import tree_figure
@@ -35,7 +36,7 @@ def test_saved_and_opened_by_path_or_name(trace, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     path = trace.save("~/run.json.gz")
     assert path == tmp_path / "run.json.gz"
-    assert explorer.Trace.open("~/run.json.gz") == explorer.Trace.open(path) == trace
+    assert explorer.Trace.open("~/run.json.gz") == explorer.Trace.open(path) == with_figures(trace)
     with pytest.raises(ExplorerError, match="Cannot read"):
         explorer.Trace.open("~/none.json.gz")
 

@@ -40,3 +40,8 @@ def test_overhead_runs_both_ways_over_the_same_steps():
     assert (found.nodes, found.n) == (3, 4)
     assert found.steps >= 3
     assert found.step_ms > 0
+
+
+def test_making_the_records_is_timed_apart():
+    found = measure_overhead(tiny_lab(), ["abc"], decode_settings(max_new_tokens=10))
+    assert found.writing_ms > 0
