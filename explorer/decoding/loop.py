@@ -116,8 +116,7 @@ def decode(
             yield StepResult(bare_root(root), cache.length, [root])
             return
         text.append(root)
-        clock = Stopwatch(model)
-        context = Context(root, hidden, text, left - 1, clock.lap)
+        context = Context(root, hidden, text, left - 1, (clock := Stopwatch(model)).lap)
         result = step(model, drafter, rule, cache, context, clock)
         yield result
         if result.emitted[-1] in model.eos_ids:

@@ -37,9 +37,8 @@ class MedusaDrafter(Drafter):
     def __init__(self, heads: MedusaHeads, tree: Tree | DynamicTree) -> None:
         self.heads = heads
         self.tree = tree
-        self.top = TOP
+        self.top = max(TOP, tree.width) if isinstance(tree, Tree) else TOP
         if isinstance(tree, Tree):
-            self.top = max(TOP, tree.width)
             require_fit(tree, heads.config.num_heads, heads.config.output_size)
 
     def draft(self, context: Context) -> Draft:
