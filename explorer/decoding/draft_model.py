@@ -75,7 +75,7 @@ class DraftModelDrafter(Drafter):
         return Draft(chain(k), torch.tensor(tokens), torch.tensor(probs), proposals=drawn)
 
     def _next(self, hidden: torch.Tensor, position: int) -> tuple[int, float, torch.Tensor | None]:
-        """The draft for a position from hidden [1, H], its probability, and q [V] if it was drawn."""
+        """The draft for a position from hidden [1, H], its probability, and q [V] if drawn."""
         logits = fit(self.model.logits(hidden), self._vocab_size)
         if self._settings.temperature == 0:
             token = int(logits.argmax())
