@@ -22,6 +22,8 @@ from explorer.kernels.residual_heads import Heads, run_heads
 from explorer.kernels.team import new_team, reset
 from explorer.kernels.threads import on_all_threads, team_size
 
+NO_PATH = torch.empty(0, 0, dtype=torch.int64)
+
 
 def fits(hidden_size: int, num_blocks: int) -> bool:
     """Whether heads of this size, with one shared projection, run here."""
@@ -34,11 +36,17 @@ def fits(hidden_size: int, num_blocks: int) -> bool:
 class CompiledHeads:
     """All heads of a set. `terms[k]`: the matrices [H, H] that head k multiplies its sources by.
 
-    blocks [K, B − 1, H, H] are the further residual blocks, biases [K, B, H], projection [V', H].
+    blocks [K, B − 1, H, H] are the further residual blocks, biases [K, B, H], projection [V', H];
+    token_map int64 [V'] gives the token of each of its rows.
     """
 
     def __init__(
-        self, terms: list[list[Tensor]], blocks: Tensor, biases: Tensor, projection: Tensor
+        self,
+        terms: list[list[Tensor]],
+        blocks: Tensor,
+        biases: Tensor,
+        projection: Tensor,
+        token_map: Tensor,
     ) -> None:
         self._hidden, self._num_blocks = biases.shape[2], biases.shape[1]
         self._terms, self._blocks = (
@@ -46,6 +54,7 @@ class CompiledHeads:
             for part in (terms, blocks)
         )
         self._biases = biases.float().contiguous()
+        self._token_map = token_map.contiguous()
         self._projection = IntegerMatrix(codes_of_blocks(four_bit_blocks(projection)))
         num_tiles, lanes = self._projection.tiles.shape[0], instruction_set().lanes
         self._lock = threading.Lock()
@@ -60,6 +69,7 @@ class CompiledHeads:
             projection_bits=self._projection.bits,
             num_tiles=num_tiles,
             width=projection.shape[0],
+            token_map=self._token_map.data_ptr(),
             team=self._team.ctypes.data,
             **PRODUCTS,
         )
@@ -70,22 +80,34 @@ class CompiledHeads:
         matrices = [m for part in (self._terms, self._blocks) for of_head in part for m in of_head]
         return sum(m.num_bytes for m in [*matrices, self._projection])
 
-    def best(self, heads: range, sources: Tensor, top: int) -> tuple[Tensor, Tensor]:
-        """Draft indices int64 and probabilities float32, [len(heads), m, top] each, best first.
+    def best(
+        self,
+        heads: range,
+        hidden: Tensor,
+        top: int,
+        path: Tensor | None = None,
+        embeddings: Tensor | None = None,
+        scale: float = 1.0,
+    ) -> tuple[Tensor, Tensor]:
+        """Tokens int64 and their probabilities float32, [m, len(heads), top] each, best first.
 
-        sources [S, m, H] float32: the hidden states, then what the heads' further terms read.
+        hidden [m, H], or [1, H] for all m; path int64 [m, d]: tokens whose rows of the embeddings
+        [V, H] bf16, times `scale`, the heads' further terms read.
         """
-        sources = sources.contiguous()
-        count, (terms, m, _) = len(heads), sources.shape
-        ids = torch.empty(count, m, top, dtype=torch.int64)
-        probs = torch.empty(count, m, top)
+        hidden, path = hidden.float().contiguous(), NO_PATH if path is None else path.contiguous()
+        count, (m, depth) = len(heads), (len(hidden), 0) if path is NO_PATH else path.shape
+        ids = torch.empty(m, count, top, dtype=torch.int64)
+        probs = torch.empty(m, count, top)
         with self._lock:
-            self._make_room(terms * m, count * m)
+            self._make_room((1 + depth) * m, count * m)
             call = self._call
-            call.heads, call.rows, call.terms, call.top = count, m, terms, top
-            call.matrices, call.blocks = self._tables(heads, terms)
+            call.heads, call.rows, call.terms, call.top = count, m, 1 + depth, top
+            call.matrices, call.blocks = self._tables(heads, 1 + depth)
             call.biases = self._biases[heads.start].data_ptr()
-            call.sources, call.ids, call.probs = (t.data_ptr() for t in (sources, ids, probs))
+            call.state_bytes = 4 * self._hidden if len(hidden) == m else 0
+            call.states, call.path = hidden.data_ptr(), path.data_ptr()
+            call.embedding = 0 if embeddings is None else embeddings.data_ptr()
+            call.ids, call.probs, call.scale = ids.data_ptr(), probs.data_ptr(), scale
             reset(self._team)
             on_all_threads(run_heads.address, ctypes.addressof(call))
         return ids, probs
@@ -110,7 +132,8 @@ class CompiledHeads:
             "records": torch.empty(rows * record, dtype=torch.uint8),
             "x": torch.empty(rows, self._hidden),
             "logits": torch.empty(rows, self._call.num_tiles * self._call.lanes),
-            "scratch": torch.empty(team_size(), self._call.lanes * rows),
+            "scratch": torch.empty(team_size(), max(self._hidden, self._call.lanes * rows)),
         }
+        self._call.scratch_size = self._memory["scratch"].shape[1]
         for name, tensor in self._memory.items():
             setattr(self._call, name, tensor.data_ptr())

@@ -227,7 +227,11 @@ class MedusaHeads(nn.Module):
         device = self.rows.device
         if device.type == "cpu" and fits(self.config.hidden_size, self.config.num_blocks):
             self.compiled = CompiledHeads(
-                self._terms(), self.block_weight[:, 1:], self.block_bias, self.rows
+                self._terms(),
+                self.block_weight[:, 1:],
+                self.block_bias,
+                self.rows,
+                self.ids_of_drafts,
             )
         elif self.config.hidden_size % GROUP == 0:
             codes = codes_of_blocks(four_bit_blocks(self.rows))
@@ -261,19 +265,16 @@ class MedusaHeads(nn.Module):
         [m, K, top]; `path` as in `features`.
         """
         if self.compiled is not None:
-            ids, probs = self._compiled_best(hidden, min(top, self.config.output_size), path)
-        else:
-            ids, probs = self.best(self(hidden, path), top)
+            return self._compiled_best(hidden, min(top, self.config.output_size), path)
+        ids, probs = self.best(self(hidden, path), top)
         return ids.transpose(0, 1).contiguous(), probs.transpose(0, 1).contiguous()
 
     def _compiled_best(
         self, hidden: Tensor, top: int, path: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """[K, m, top]: `propose` by the compiled heads, which look at the hidden states alone."""
+        """`propose` by the compiled heads, which look at the hidden states alone."""
         assert self.compiled is not None
-        every = range(self.config.num_heads)
-        ids, probs = self.compiled.best(every, hidden.float()[None], top)
-        return self.ids_of_drafts[ids], probs
+        return self.compiled.best(range(self.config.num_heads), hidden, top)
 
     def best(self, logits: Tensor, top: int) -> tuple[Tensor, Tensor]:
         """The `top` best of logits [..., V']: full-vocabulary ids and probabilities [..., top].

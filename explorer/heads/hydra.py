@@ -52,13 +52,16 @@ class HydraHeads(MedusaHeads):
         sample = self.embeddings[:: max(1, len(weight) // 4096)].float()
         self.embedding_scale = 1.0 / max(sample.square().mean().sqrt().item(), 1e-6)
 
-    def _embed(self, tokens: Tensor) -> Tensor:
+    def _known_embeddings(self) -> Tensor:
         if self.embeddings is None:
             raise ExplorerError(
                 "Hydra heads read the base model's embeddings: load them together with it."
             )
-        found = self.embeddings[tokens.to(self.embeddings.device)].to(self.block_weight)
-        return found * self.embedding_scale
+        return self.embeddings
+
+    def _embed(self, tokens: Tensor) -> Tensor:
+        table = self._known_embeddings()
+        return table[tokens.to(table.device)].to(self.block_weight) * self.embedding_scale
 
     def _path_weights(self, head: int) -> Tensor:
         """P of head `head` (0-based) as one matrix [H, (head + 1)·H]."""
@@ -92,17 +95,18 @@ class HydraHeads(MedusaHeads):
         found = [
             self._compiled_next(hidden, path[:, : k + 1], top) for k in range(self.config.num_heads)
         ]
-        ids, probs = (torch.stack(part) for part in zip(*found, strict=True))
-        return ids, probs
+        return tuple(torch.stack(part, dim=1) for part in zip(*found, strict=True))
 
     def _compiled_next(self, hidden: Tensor, path: Tensor, top: int) -> tuple[Tensor, Tensor]:
         """[m, top] of the head that follows paths [m, d]; hidden [m or 1, H]."""
+        k, table = path.shape[1] - 1, self._known_embeddings()
+        if table.dtype != torch.bfloat16 or table.device.type != "cpu":
+            table, path = table[path].flatten(0, 1).bfloat16().cpu(), _numbered(path)
         assert self.compiled is not None
-        k, embedded = path.shape[1] - 1, self._embed(path).float()  # [m, d, H]
-        hidden = hidden.float().expand(len(path), -1)
-        sources = torch.stack([hidden, *embedded.unbind(1)])
-        ids, probs = self.compiled.best(range(k, k + 1), sources, top)
-        return self.ids_of_drafts[ids[0]], probs[0]
+        ids, probs = self.compiled.best(
+            range(k, k + 1), hidden, top, path, table, self.embedding_scale
+        )
+        return ids[:, 0], probs[:, 0]
 
     @torch.inference_mode()
     def propose_next(self, hidden: Tensor, path: Tensor, top: int) -> tuple[Tensor, Tensor]:
@@ -125,6 +129,11 @@ class HydraHeads(MedusaHeads):
         own = self.config.kind == "own"
         logits = F.linear(x, self.rows[k]) if own else self.project_rows(x)
         return self.best(logits, top)
+
+
+def _numbered(path: Tensor) -> Tensor:
+    """Paths [m, d] as the rows of a table that holds their tokens one after the other."""
+    return torch.arange(path.numel()).view(path.shape)
 
 
 ARCHITECTURES: dict[str, type[MedusaHeads]] = {"medusa": MedusaHeads, "hydra": HydraHeads}

@@ -14,7 +14,15 @@ import numba
 import numpy as np
 from numba import types
 
-from explorer.kernels.compiled import exp32, floats, int64_fields, silu, whole_at
+from explorer.kernels.compiled import (
+    exp32,
+    float_of_bits,
+    floats,
+    halves_at,
+    int64_fields,
+    silu,
+    whole_at,
+)
 from explorer.kernels.dot import GROUP, RECORD
 from explorer.kernels.products import call
 from explorer.kernels.quantise import quantise_row
@@ -22,30 +30,36 @@ from explorer.kernels.rows import best_of, total_of
 from explorer.kernels.team import join, take, take_next
 
 CHUNK = 16  # tiles of the projection that a thread takes at a time
+BLOCK_CHUNK = 6  # tiles of a residual block, likewise
 
 
 class Heads(ctypes.Structure):
     """Addresses and sizes; H heads, m rows, S sources, B blocks.
 
     matrices      [H, terms] addresses of tiles of 8 bits: head k's products with its sources
-    terms         how many sources a head reads: the first ones
+    terms         how many sources a head reads: the hidden state, then the first tokens of its path
     blocks        [H, B − 1] addresses of tiles of 8 bits
     biases        [H, B, hidden]
     projection    of the first tile, in `projection_bits`
-    sources       [S, m, hidden]
-    source_records, records  [S, m] and [H · m] quantised rows
+    states        [m, hidden] hidden states; `state_bytes` from one to the next, 0 if all share one
+    path          [m, terms − 1] tokens: rows of `embedding`, bf16, to be multiplied by `scale`
+    source_records, records  [terms · m] and [H · m] quantised rows
     x             [H · m, hidden]
     logits        [H · m, num_tiles · lanes], of which `width` columns count
-    ids, probs    [H · m, top] int64 and float32
-    scratch       [threads, lanes · m]
-    team          of 2 · B + 2 phases
+    token_map     [width] the token of each column, int64; address 0: the column itself
+    ids, probs    [m, H, top] int64 and float32
+    scratch       [threads, scratch_size]
+    team          of 2 · B + 3 phases
     """
 
-    _fields_ = int64_fields(
-        "heads rows hidden lanes num_blocks terms matrices blocks biases projection "
-        "projection_bits num_tiles width top num_sources sources source_records "
-        "records x logits ids probs scratch team tile_into tile_onto"
-    )
+    _fields_ = [
+        *int64_fields(
+            "heads rows hidden lanes num_blocks terms matrices blocks biases projection "
+            "projection_bits num_tiles width top states state_bytes path embedding source_records "
+            "records x logits token_map ids probs scratch scratch_size team tile_into tile_onto"
+        ),
+        ("scale", ctypes.c_float),
+    ]
 
 
 HEADS_TYPE = numba.from_dtype(np.dtype(Heads))
@@ -59,12 +73,41 @@ def _silu_onto(x, y, bias):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _quantise(p, phase, numbers, count, records):
-    row = take(p.team, phase, count)
+def _embed(p, token, out):
+    """out [hidden] = scale · the token's embedding."""
+    embedding = numba.carray(halves_at(p.embedding + 2 * p.hidden * token), p.hidden)
+    x = floats(out, p.hidden)
+    for i in range(p.hidden):
+        x[i] = p.scale * float_of_bits(np.int32(embedding[i]) << np.int32(16))
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _quantise_sources(p, phase, thread):
+    """source_records = the quantised hidden states and embeddings, term by term."""
+    path = numba.carray(whole_at(p.path), (p.rows, p.terms - 1))
+    embedded = p.scratch + 4 * p.scratch_size * thread
+    items = p.terms * p.rows
+    item = take(p.team, phase, items)
+    while item >= 0:
+        term, row = item // p.rows, item % p.rows
+        into = p.source_records + p.hidden // GROUP * RECORD * item
+        if term == 0:
+            quantise_row(p.states + p.state_bytes * row, p.hidden, into)
+        else:
+            _embed(p, path[row, term - 1], embedded)
+            quantise_row(embedded, p.hidden, into)
+        item = take_next(p.team, phase, items)
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _quantise(p, phase):
+    """records = quantised x."""
+    rows = p.heads * p.rows
+    row = take(p.team, phase, rows)
     while row >= 0:
-        into = records + p.hidden // GROUP * RECORD * row
-        quantise_row(numbers + 4 * p.hidden * row, p.hidden, into)
-        row = take_next(p.team, phase, count)
+        into = p.records + p.hidden // GROUP * RECORD * row
+        quantise_row(p.x + 4 * p.hidden * row, p.hidden, into)
+        row = take_next(p.team, phase, rows)
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -75,49 +118,52 @@ def _finish_tile(p, head, tile, block, y):
     for row in range(p.rows):
         x = floats(p.x + 4 * (p.hidden * (p.rows * head + row) + first), p.lanes)
         if block == 0:
-            x[:] = floats(p.sources + 4 * (p.hidden * row + first), p.lanes)
+            x[:] = floats(p.states + p.state_bytes * row + 4 * first, p.lanes)
         _silu_onto(x, floats(y + 4 * p.lanes * row, p.lanes), floats(bias, p.lanes))
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _first_block(p, phase, thread):
-    """x = s₀ + SiLU(Σ_t W_kt · s_t + b_k), a tile of outputs of a head at a time."""
-    groups, tiles = p.hidden // GROUP, p.hidden // p.lanes
+def _first_tile(p, head, tile, y):
+    """A tile of x = s₀ + SiLU(Σ_t W_kt · s_t + b_k)."""
+    groups = p.hidden // GROUP
     row_bytes, tile_bytes = groups * RECORD, groups * p.lanes * (GROUP + 2)
     matrices = numba.carray(whole_at(p.matrices), (p.heads, p.terms))
-    y = p.scratch + 4 * p.lanes * p.rows * thread
-    items = p.heads * tiles
-    item = take(p.team, phase, items)
-    while item >= 0:
-        head, tile = item // tiles, item % tiles
-        for term in range(p.terms):
-            at = matrices[head, term] + tile_bytes * tile
-            rows = p.source_records + row_bytes * p.rows * term
-            if term == 0:
-                call(p.tile_into, 8, at, groups, rows, row_bytes, p.rows, y, 4 * p.lanes)
-            else:
-                call(p.tile_onto, 8, at, groups, rows, row_bytes, p.rows, y, 4 * p.lanes)
-        _finish_tile(p, head, tile, 0, y)
-        item = take_next(p.team, phase, items)
+    for term in range(p.terms):
+        at = matrices[head, term] + tile_bytes * tile
+        rows = p.source_records + row_bytes * p.rows * term
+        if term == 0:
+            call(p.tile_into, 8, at, groups, rows, row_bytes, p.rows, y, 4 * p.lanes)
+        else:
+            call(p.tile_onto, 8, at, groups, rows, row_bytes, p.rows, y, 4 * p.lanes)
+    _finish_tile(p, head, tile, 0, y)
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _further_block(p, phase, block, thread):
-    """x += SiLU(W · x + b)."""
-    groups, tiles = p.hidden // GROUP, p.hidden // p.lanes
+def _further_tile(p, head, tile, block, y):
+    """A tile of x += SiLU(W · x + b)."""
+    groups = p.hidden // GROUP
     row_bytes, tile_bytes = groups * RECORD, groups * p.lanes * (GROUP + 2)
     blocks = numba.carray(whole_at(p.blocks), (p.heads, p.num_blocks - 1))
-    y = p.scratch + 4 * p.lanes * p.rows * thread
-    items = p.heads * tiles
+    at, rows = blocks[head, block - 1] + tile_bytes * tile, p.records + row_bytes * p.rows * head
+    call(p.tile_into, 8, at, groups, rows, row_bytes, p.rows, y, 4 * p.lanes)
+    _finish_tile(p, head, tile, block, y)
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _block(p, phase, block, thread):
+    """A residual block of all heads, a few tiles of outputs at a time."""
+    tiles = p.hidden // p.lanes
+    chunks = -(-tiles // BLOCK_CHUNK)
+    y = p.scratch + 4 * p.scratch_size * thread
+    items = p.heads * chunks
     item = take(p.team, phase, items)
     while item >= 0:
-        head, tile = item // tiles, item % tiles
-        at, rows = (
-            blocks[head, block - 1] + tile_bytes * tile,
-            p.records + row_bytes * p.rows * head,
-        )
-        call(p.tile_into, 8, at, groups, rows, row_bytes, p.rows, y, 4 * p.lanes)
-        _finish_tile(p, head, tile, block, y)
+        head, first = item // chunks, BLOCK_CHUNK * (item % chunks)
+        for tile in range(first, min(first + BLOCK_CHUNK, tiles)):
+            if block == 0:
+                _first_tile(p, head, tile, y)
+            else:
+                _further_tile(p, head, tile, block, y)
         item = take_next(p.team, phase, items)
 
 
@@ -152,12 +198,15 @@ def _best(p, phase):
     row = take(p.team, phase, rows)
     while row >= 0:
         logits = floats(p.logits + 4 * p.num_tiles * p.lanes * row, p.width)
-        ids = numba.carray(whole_at(p.ids + 8 * p.top * row), p.top)
-        probs = floats(p.probs + 4 * p.top * row, p.top)
+        place = row % p.rows * p.heads + row // p.rows
+        ids = numba.carray(whole_at(p.ids + 8 * p.top * place), p.top)
+        probs = floats(p.probs + 4 * p.top * place, p.top)
         best_of(logits, ids, probs)
         top, total = probs[0], total_of(logits, probs[0])
         for i in range(p.top):
             probs[i] = exp32(probs[i] - top) / total
+            if p.token_map != 0:
+                ids[i] = numba.carray(whole_at(p.token_map), p.width)[ids[i]]
         row = take_next(p.team, phase, rows)
 
 
@@ -165,12 +214,10 @@ def _best(p, phase):
 def run_heads(address):
     """Everything; every thread calls it with the same Heads."""
     p = numba.carray(address, 1)[0]
-    thread, rows = join(p.team), p.heads * p.rows
-    _quantise(p, 0, p.sources, p.terms * p.rows, p.source_records)
-    _first_block(p, 1, thread)
-    for block in range(1, p.num_blocks):
-        _quantise(p, 2 * block, p.x, rows, p.records)
-        _further_block(p, 2 * block + 1, block, thread)
-    _quantise(p, 2 * p.num_blocks, p.x, rows, p.records)
+    thread = join(p.team)
+    _quantise_sources(p, 0, thread)
+    for block in range(p.num_blocks):
+        _block(p, 2 * block + 1, block, thread)
+        _quantise(p, 2 * block + 2)
     _project(p, 2 * p.num_blocks + 1)
     _best(p, 2 * p.num_blocks + 2)

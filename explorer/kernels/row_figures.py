@@ -16,7 +16,9 @@ from numba import types
 from explorer.kernels.compiled import exp32, floats, int64_fields, whole_at
 from explorer.kernels.rows import best_of, total_of
 from explorer.kernels.team import join, new_team, take, take_next
-from explorer.kernels.threads import on_all_threads
+from explorer.kernels.threads import TASK, on_all_threads
+
+FEW = 4  # rows: what one thread has just read, it reads again sooner than two can share it
 
 
 class _Figures(ctypes.Structure):
@@ -44,10 +46,8 @@ def _figures_of_row(p, row):
     logits = floats(p.logits + 4 * p.width * row, p.width)
     probs = floats(p.probs + 4 * p.top * row, p.top)
     best_of(logits, numba.carray(whole_at(p.ids + 8 * p.top * row), p.top), probs)
-    first = probs[0]
+    first, last = probs[0], probs[p.top - 1]
     total = total_of(logits, first)
-    for i in range(p.top):
-        probs[i] = exp32(probs[i] - first) / total
     rows, tokens = (
         numba.carray(whole_at(p.rows), p.asked),
         numba.carray(whole_at(p.tokens), p.asked),
@@ -58,11 +58,22 @@ def _figures_of_row(p, row):
         if rows[i] == row:
             own = logits[tokens[i]]
             asked_probs[i] = exp32(own - first) / total
-            ranks[i] = _count_above(logits, own)
+            # Most of what is asked for is among the best, which saves a look at all the others.
+            ranks[i] = _count_above(probs if own >= last else logits, own)
+    for i in range(p.top):
+        probs[i] = exp32(probs[i] - first) / total
 
 
 @numba.cfunc(types.void(types.CPointer(_FIGURES)), cache=True)
-def _run_figures(address):
+def _run_alone(address):
+    """All rows, on the thread that calls."""
+    p = numba.carray(address, 1)[0]
+    for row in range(p.n):
+        _figures_of_row(p, row)
+
+
+@numba.cfunc(types.void(types.CPointer(_FIGURES)), cache=True)
+def _run_together(address):
     """Every thread calls it with the same _Figures."""
     p = numba.carray(address, 1)[0]
     join(p.team)
@@ -104,27 +115,14 @@ def row_figures(
         torch.empty(len(rows)),
         torch.empty(len(rows), dtype=torch.int64),
     )
-    team = new_team(1)
-    call = _Figures(
-        n,
-        width,
-        top,
-        len(rows),
-        *(
-            t.data_ptr()
-            for t in (
-                logits,
-                rows,
-                tokens,
-                found.ids,
-                found.probs,
-                found.asked_probs,
-                found.asked_ranks,
-            )
-        ),
-        team.ctypes.data,
-    )
-    on_all_threads(_run_figures.address, ctypes.addressof(call))
+    tensors = (logits, rows, tokens, found.ids, found.probs, found.asked_probs, found.asked_ranks)
+    call = _Figures(n, width, top, len(rows), *(tensor.data_ptr() for tensor in tensors))
+    if n <= FEW:
+        TASK(_run_alone.address)(ctypes.addressof(call))
+    else:
+        team = new_team(1)
+        call.team = team.ctypes.data
+        on_all_threads(_run_together.address, ctypes.addressof(call))
     return found
 
 

@@ -9,7 +9,7 @@ import torch
 from explorer.kernels.compiled import exp32, largest
 
 PART = 1024  # columns whose maximum is taken before one of them is looked for
-SEARCHED = 64  # columns whose maximum is looked at before they are
+SEARCHED = 256  # columns whose maximum is looked at before they are
 
 
 def argmax_rows(logits: torch.Tensor) -> list[int]:
@@ -36,7 +36,7 @@ def _argmax(logits):
     return columns
 
 
-@numba.njit(cache=True, error_model="numpy", fastmath={"reassoc", "nsz"})
+@numba.njit(cache=True, error_model="numpy", fastmath={"reassoc", "nsz", "contract"})
 def total_of(numbers, top):
     """Σ exp(number − top)."""
     total = np.float32(0.0)

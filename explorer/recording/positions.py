@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 import torch
 
-from explorer.decoding.loop import StepResult
 from explorer.heads.heads import MedusaHeads
 from explorer.recording.snapshot import Snapshot
 from explorer.records.schema import TOP_HEADS, Position, TopTokens
@@ -47,16 +46,15 @@ class HeadPredictions:
 
         choice: the base model's first choice where the root was chosen.
         """
-        result = snapshot.result
-        self._text.extend(result.emitted)
+        self._text.extend(snapshot.emitted)
         if self._heads is None:
             return []
-        known = [] if self._first else self._of_root(result, choice)
+        known = [] if self._first else self._of_root(snapshot, choice)
         self._first = False
-        if result.verdict is not None:
-            for depth, row in enumerate(result.verdict.path[:-1]):
+        if snapshot.verdict is not None:
+            for depth, row in enumerate(snapshot.verdict.path[:-1]):
                 hidden, first = snapshot.hidden[depth : depth + 1], snapshot.figures.ids[row, 0]
-                self._collect(hidden, result.context_length + depth, int(first))
+                self._collect(hidden, snapshot.context_length + depth, int(first))
             self._hidden = snapshot.hidden[-1:]
         # Heads that see their path need the text after a position: wait for it.
         reach = self._heads.config.num_heads if self._heads.sees_path else 0
@@ -71,12 +69,12 @@ class HeadPredictions:
         left, self._pending = self._pending, []
         return self._predict(left) if left else []
 
-    def _of_root(self, result: StepResult, choice: int) -> list[Position]:
-        before = result.context_length - 1
-        if result.draft.record.heads is None:
+    def _of_root(self, snapshot: Snapshot, choice: int) -> list[Position]:
+        before = snapshot.context_length - 1
+        if snapshot.draft.record.heads is None:
             self._collect(self._hidden, before, choice)
             return []
-        ids, probs = result.draft.record.heads
+        ids, probs = snapshot.draft.record.heads
         heads = top_tokens(ids[:, :TOP_HEADS], probs[:, :TOP_HEADS])
         return [Position(index=before, base_choice=choice, heads=heads)]
 

@@ -58,7 +58,8 @@ class Recorder:
 
     def start(self, prefilled: Prefilled, header: dict) -> RunStarted:
         """The run's header: `header` holds the fields that only the lab knows."""
-        self._remember_root(root_figures(prefilled, self._settings))
+        figures, root = root_figures(prefilled, self._settings)
+        self._remember_root(root, int(figures.ids[0, 0]))
         position = self._positions.start(header["prompt_ids"], prefilled.hidden, self._last_choice)
         record = Header(
             created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -72,11 +73,11 @@ class Recorder:
     def step(self, snapshot: Snapshot) -> StepRecorded:
         """One step, with the pieces and trees that were not sent before; in the run's order."""
         begin = time.perf_counter()
-        result, draft = snapshot.result, snapshot.result.draft
+        draft = snapshot.draft
         positions = self._positions.step(snapshot, self._last_choice)
         tree, trees = self._tree_index(draft.tree)
         rows = self._rows(snapshot)
-        milliseconds = {name: seconds * 1000 for name, seconds in result.laps.items()}
+        milliseconds = {name: seconds * 1000 for name, seconds in snapshot.laps.items()}
         offered = _offered(draft)
         new = self._new_pieces(
             [*rows["token_ids"], *(t for t in rows["choices"] if t >= 0), *_shown(draft)],
@@ -86,12 +87,12 @@ class Recorder:
         record = 1000 * (snapshot.seconds + time.perf_counter() - begin)
         step = Step(
             index=self._steps,
-            context_length=result.context_length,
+            context_length=snapshot.context_length,
             tree=tree,
-            emitted=result.emitted,
+            emitted=snapshot.emitted,
             positions=positions,
             timings=Timings(**milliseconds, record=record),
-            floor=self._floor_of(result.context_length, snapshot.figures),
+            floor=self._floor_of(snapshot.context_length, snapshot.figures),
             draft_top=offered,
             price=draft.record.price,
             lookahead=draft.record.lookahead,
@@ -105,7 +106,7 @@ class Recorder:
 
     def _rows(self, snapshot: Snapshot) -> dict:
         """The row-wise fields of a step."""
-        draft, verdict, figures = snapshot.result.draft, snapshot.result.verdict, snapshot.figures
+        draft, verdict, figures = snapshot.draft, snapshot.verdict, snapshot.figures
         tree, (root_prob, root_rank) = draft.tree, self._root
         joint = torch.where(tree.mask, draft.probs, 1.0).prod(dim=-1)
         rows = {
@@ -123,10 +124,10 @@ class Recorder:
         }
         if verdict is None:
             return rows
-        self._remember_root(figures, verdict.path[-1])
+        self._remember_root(snapshot.bonus, int(figures.ids[verdict.path[-1], 0]))
         return rows | {
-            "base_probs": [root_prob, *rounded(figures.asked_probs[:-1])],
-            "base_ranks": [root_rank, *figures.asked_ranks[:-1].tolist()],
+            "base_probs": [root_prob, *rounded(figures.asked_probs)],
+            "base_ranks": [root_rank, *figures.asked_ranks.tolist()],
             "choices": verdict.choices,
             "thresholds": verdict.thresholds
             and [min(1.0, round(float(t), DECIMALS)) for t in verdict.thresholds],
@@ -137,10 +138,10 @@ class Recorder:
             "bonus_prob": self._root[0],
         }
 
-    def _remember_root(self, figures: RowFigures, row: int = 0) -> None:
-        """Keep the figures of the last token asked for, chosen at `row`, until its step comes."""
-        self._root = rounded(figures.asked_probs[-1]), int(figures.asked_ranks[-1])
-        self._last_choice = int(figures.ids[row, 0])
+    def _remember_root(self, figures: tuple[float, int], choice: int) -> None:
+        """Keep probability and rank of a root, and the base model's first choice there."""
+        prob, self._last_choice = figures[0], choice
+        self._root = min(1.0, round(prob, DECIMALS)), figures[1]
 
     def finish(self) -> PositionsRecorded | None:
         """The remaining records at the end of the lane; None if there are none."""

@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from explorer.decoding.loop import Draft, Prefilled, StepResult
+from explorer.decoding.acceptance import Verdict
+from explorer.decoding.drafter import Draft
+from explorer.decoding.loop import Prefilled, StepResult
 from explorer.decoding.sampling import distribution
 from explorer.kernels.row_figures import RowFigures, row_figures
 from explorer.records.schema import TOP_BASE
@@ -21,49 +23,71 @@ from explorer.records.settings import DecodeSettings
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A step without its logits.
+    """A step without its logits; see StepResult.
 
-    `result` has neither logits nor all hidden states; `hidden` [path, H] are those of the accepted
-    rows. Of `figures`, the tokens asked for are every node's at its parent's row, and last the
-    bonus at the end of the path. Without a verify pass, both are None. `seconds`: what it took.
+    hidden       [path, H]: of the accepted rows
+    figures      of all rows; the tokens asked for are the nodes', each at its parent's row
+    bonus        its probability and rank
+    seconds      what taking the snapshot took
+
+    Without a verify pass, `verdict`, `hidden` and `figures` are None.
     """
 
-    result: StepResult
-    seconds: float
+    draft: Draft
+    context_length: int
+    emitted: list[int]
+    laps: dict[str, float]
+    verdict: Verdict | None = None
     hidden: torch.Tensor | None = None
     figures: RowFigures | None = None
+    bonus: tuple[float, int] = (1.0, 0)
+    seconds: float = 0.0
 
 
 def snapshot(result: StepResult, settings: DecodeSettings) -> Snapshot:
     """Take a step's snapshot. Nothing in it holds on to the memory of the pass."""
     begin, verdict, draft = time.perf_counter(), result.verdict, result.draft
-    if verdict is None:
-        return Snapshot(result, 0.0)
-    rows = torch.cat([draft.tree.parents[1:], torch.tensor(verdict.path[-1:])])
-    tokens = torch.cat([draft.tokens[1:], torch.tensor([verdict.bonus])])
-    figures = figures_of(result.logits, rows, tokens, settings)
+    step = (_light(draft), result.context_length, result.emitted, result.laps)
+    if verdict is None or result.logits is None or result.hidden is None:
+        return Snapshot(*step)
+    figures, bonus = _figures(
+        result.logits,
+        draft.tree.parents[1:],
+        draft.tokens[1:],
+        (verdict.path[-1], verdict.bonus),
+        settings,
+    )
     hidden = result.hidden[verdict.path]
-    kept = replace(result, draft=_light(draft), hidden=None, logits=None)
-    return Snapshot(kept, time.perf_counter() - begin, hidden, figures)
+    return Snapshot(*step, verdict, hidden, figures, bonus, time.perf_counter() - begin)
 
 
-def root_figures(prefilled: Prefilled, settings: DecodeSettings) -> RowFigures:
-    """What the prompt's last token gives: the root is the one token asked for."""
-    row, root = torch.zeros(1, dtype=torch.int64), torch.tensor([prefilled.root])
-    return figures_of(prefilled.logits[None], row, root, settings)
+def root_figures(
+    prefilled: Prefilled, settings: DecodeSettings
+) -> tuple[RowFigures, tuple[float, int]]:
+    """What the prompt's last token gives, and probability and rank of the root."""
+    nothing = torch.empty(0, dtype=torch.int64)
+    return _figures(prefilled.logits[None], nothing, nothing, (0, prefilled.root), settings)
 
 
-def figures_of(
-    logits: torch.Tensor, rows: torch.Tensor, tokens: torch.Tensor, settings: DecodeSettings
-) -> RowFigures:
-    """`row_figures`, with the probabilities of the rule; at temperature 0 the softmax."""
-    figures = row_figures(logits, TOP_BASE, rows, tokens)
+def _figures(
+    logits: torch.Tensor,
+    rows: torch.Tensor,
+    tokens: torch.Tensor,
+    chosen: tuple[int, int],
+    settings: DecodeSettings,
+) -> tuple[RowFigures, tuple[float, int]]:
+    """`row_figures` with the rule's probabilities, and those of the row and token `chosen`.
+
+    At temperature 0 they are the softmax's, and what is chosen is a row's first.
+    """
+    figures, (row, token) = row_figures(logits, TOP_BASE, rows, tokens), chosen
     if settings.temperature == 0:
-        return figures
+        return figures, (float(figures.probs[row, 0]), 0)
     probs = distribution(logits, settings)
-    best = probs.gather(1, figures.ids.to(probs.device))
-    asked = probs[rows.to(probs.device), tokens.to(probs.device)]
-    return replace(figures, probs=best.cpu(), asked_probs=asked.cpu())
+    best = probs.gather(1, figures.ids.to(probs.device)).cpu()
+    asked = probs[rows.to(probs.device), tokens.to(probs.device)].cpu()
+    rank = int(torch.count_nonzero(logits[row] > logits[row, token]))
+    return replace(figures, probs=best, asked_probs=asked), (float(probs[row, token]), rank)
 
 
 def _light(draft: Draft) -> Draft:

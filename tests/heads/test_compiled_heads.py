@@ -88,3 +88,13 @@ def test_the_best_are_the_best_and_of_equal_ones_the_first():
     ids, _ = compiled.propose(torch.zeros(1, HIDDEN), DRAFT)
     assert sorted(ids[0, 0].tolist()) == sorted(compiled.token_map.tolist())
     assert compiled.propose(torch.zeros(1, HIDDEN), 10 * DRAFT)[0].shape[-1] == DRAFT
+
+
+def test_embeddings_of_another_type_are_read_too():
+    _, compiled = pair(HydraHeads, 2)
+    path = torch.randint(0, VOCAB, (3, 2))
+    hidden = torch.randn(1, HIDDEN)
+    before = compiled.propose_next(hidden, path, 8)
+    compiled.embeddings = compiled.embeddings.float()
+    after = compiled.propose_next(hidden, path, 8)
+    assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
