@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from pydantic import BaseModel as Schema
 from pydantic import ConfigDict
-from scipy.stats import t as student_t
+from scipy.special import stdtrit
 
 from explorer.analysis.joint_counts import rank_rows
 from explorer.analysis.predictions import Shape, StepFacts, step_facts
@@ -227,7 +227,7 @@ def geometric_half_width(values: Iterable[float | None]) -> float | None:
     if len(logs) < 2:
         return None
     error = logs.std(ddof=1) / math.sqrt(len(logs))
-    return float(np.exp(logs.mean()) * student_t.ppf(0.975, len(logs) - 1) * error)
+    return float(np.exp(logs.mean()) * stdtrit(len(logs) - 1, 0.975) * error)
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

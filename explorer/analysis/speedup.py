@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.stats import t as student_t
+from scipy.special import stdtrit
 
 from explorer.analysis.formulas import acceptance_rate
 from explorer.records.figures import LaneFigures, RaceFigures
@@ -134,7 +134,7 @@ def relative_half_width(lane: Samples, rival: Samples) -> float | None:
     if total == 0:
         return 0.0
     freedom = total**2 / sum(variance**2 / degrees for variance, degrees in parts)
-    return float(student_t.ppf(0.975, freedom) * np.sqrt(total))
+    return float(stdtrit(freedom, 0.975) * np.sqrt(total))
 
 
 def _log_rate_variance(samples: Samples) -> tuple[float, int] | None:

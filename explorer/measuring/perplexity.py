@@ -20,7 +20,7 @@ import torch
 import torch.nn.functional as F
 from pydantic import BaseModel as Schema
 from pydantic import ConfigDict, Field
-from scipy.stats import t as student_t
+from scipy.special import stdtrit
 
 from explorer.records.errors import ExplorerError
 from explorer.records.events import finished
@@ -252,6 +252,6 @@ def _interval(log_value: float, influence: np.ndarray) -> Interval:
     if count < 2:
         return Interval(value=math.exp(log_value), low=None, high=None)
     error = math.sqrt((influence**2).sum() / (count * (count - 1)))
-    half = student_t.ppf(0.975, count - 1) * error
+    half = stdtrit(count - 1, 0.975) * error
     low, high = math.exp(log_value - half), math.exp(log_value + half)
     return Interval(value=math.exp(log_value), low=low, high=high)
