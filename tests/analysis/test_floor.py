@@ -30,7 +30,7 @@ def test_a_report_puts_the_measured_steps_beside_their_floors():
     assert report.step_over_floor == pytest.approx(2.0)
     assert set(report.methods) == {"medusa"}
     assert report.methods["medusa"].step_over_floor == pytest.approx(2.0)
-    assert "read 92.0 MB" in report.sentence
+    assert "reads 92.0 MB" in report.sentence
     assert "4.60 ms. It took 9.2 ms, 2.00 times that." in report.sentence
     assert "last-level cache" in report.sentence
 

@@ -104,9 +104,10 @@ def test_a_model_that_differs_is_counted(lab, quick, monkeypatch):
 
     def liar(prompt, settings, cancel=None):
         for event in real(prompt, settings, cancel):
-            if hasattr(event, "token") and prompt == "tell me":
-                token = event.token.model_copy(update={"token_id": 96 - event.token.token_id})
-                event = event.model_copy(update={"token": token})
+            if event.lane == 1 and hasattr(event, "step") and prompt == "tell me":
+                changed = [96 - token for token in event.step.emitted]
+                step = event.step.model_copy(update={"emitted": changed})
+                event = event.model_copy(update={"step": step})
             yield event
 
     monkeypatch.setattr(lab, "race", liar)
