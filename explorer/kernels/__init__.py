@@ -1,8 +1,9 @@
 """What a forward pass computes with: integer products, attention, compiled passes, the LM head.
 
 To read in this order: isa (one instruction), dot (the loop around it), quantise, attend, team (how
-threads share work), llama (the pass). products, compiled and building are the words they are
-written in; matrices, llama_cache, residual_heads and rows are what the rest of the product calls.
+threads share work), llama_call, llama_attention, llama (the pass). products, compiled and building
+are the words they are written in; matrices, llama_cache, residual_heads, rows and row_figures are
+what the rest of the product calls.
 """
 
 import hashlib

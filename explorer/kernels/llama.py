@@ -12,89 +12,28 @@ kernels/attention.py), so a row's result is the same bits in a pass of any width
 
 from __future__ import annotations
 
-import ctypes
-
 import numba
 import numpy as np
 from numba import types
-from numba.extending import intrinsic
 
-from explorer.kernels.attend import SLOTS
-from explorer.kernels.compiled import (
-    exp32,
-    flags_at,
-    float_of_bits,
-    floats,
-    halves_at,
-    int64_fields,
-    largest,
-    pointer,
-    silu,
-    whole_at,
-)
+from explorer.kernels.compiled import float_of_bits, floats, halves_at, silu, whole_at
 from explorer.kernels.dot import GROUP, RECORD
-from explorer.kernels.products import call, put_half, put_halves
+from explorer.kernels.llama_attention import (
+    keys_of,
+    mix,
+    score,
+    soften,
+    store_key,
+    store_value,
+    values_of,
+)
+from explorer.kernels.llama_call import PASS_TYPE, layers_at
+from explorer.kernels.products import call
 from explorer.kernels.quantise import quantise_group, quantise_row
 from explorer.kernels.team import join, take, take_next
 
 PHASES = 9  # of a layer
-LARGEST_HALF = np.float32(65504.0)
 CHUNK = 4  # tiles that a thread takes at a time
-SCORE_BLOCKS = 4  # blocks of slots, likewise
-
-MATRICES = ("query", "key", "value", "output", "gate", "up", "down")
-
-# One layer. A matrix is the address of its first tile, and its bits.
-LAYER = np.dtype(
-    [(name, np.int64) for matrix in MATRICES for name in (matrix, f"{matrix}_bits")]
-    + [(name, np.int64) for name in ("input_norm", "mlp_norm")]
-)
-
-
-class Pass(ctypes.Structure):
-    """Addresses and sizes of a pass over n rows behind `prefix` cached tokens.
-
-    num_layers, layers   how many, and the address of their LAYER records
-    lanes                of the matrices' tiles (kernels/isa.py)
-    hidden … inner       the network's sizes; `inner` is SwiGLU's
-    epsilon, scaling     of the norms, and of query · key
-    embedding            [V, hidden] bf16
-    cos, sin             [positions, head_size / 2]
-    final_norm           [hidden]
-    tokens, offsets      [n] int64; a row's position is prefix + offset
-    visible              [n, n] bool
-    keys, values         the cache (kernels/llama_cache.py), with room for `capacity` slots
-    x, out               [n, hidden]: the residual stream; the hidden states
-    records              [n, hidden or heads · head_size]: the quantised input of a product
-    inner_records        [n, inner]
-    projected            [heads + 2 kv_heads, n, head_size]
-    scores               [heads, n, score_slots]: then the softmax numerators; score_slots is
-                         prefix + n, rounded up to whole blocks
-    mixed                [heads, n, head_size]
-    scratch              [threads, scratch_size]
-    team                 kernels/team.py
-    tile_into …          addresses of kernels (kernels/products.py)
-    """
-
-    _fields_ = [
-        *int64_fields(
-            "num_layers layers lanes hidden heads kv_heads head_size inner embedding "
-            "cos sin final_norm n prefix tokens offsets visible keys values capacity "
-            "x out records inner_records projected scores score_slots mixed scratch "
-            "scratch_size team tile_into tile_onto score_kernel mix_kernel"
-        ),
-        ("epsilon", ctypes.c_float),
-        ("scaling", ctypes.c_float),
-    ]
-
-
-PASS_TYPE, LAYER_TYPE = numba.from_dtype(np.dtype(Pass)), numba.from_dtype(LAYER)
-
-
-@intrinsic
-def layers_at(_, address):
-    """An address as a pointer to LAYER records."""
-    return pointer(address, LAYER_TYPE)
 
 
 # The length of a row is the same in every pass, so the order of this sum is, too.
@@ -158,37 +97,6 @@ def _tile_bytes(p, bits, groups):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _keys(p, index):
-    """The address of a layer's keys."""
-    return p.keys + 2 * p.kv_heads * p.head_size * p.capacity * index
-
-
-@numba.njit(cache=True, error_model="numpy")
-def _values(p, index):
-    """The address of a layer's values."""
-    return p.values + 2 * p.kv_heads * p.head_size * p.capacity * index
-
-
-@numba.njit(cache=True, error_model="numpy")
-def _store_key(p, keys, kv, slot, x):
-    block = keys + 2 * SLOTS * p.head_size * (kv * (p.capacity // SLOTS) + slot // SLOTS)
-    for d in range(p.head_size):
-        put_half(
-            block + 2 * (SLOTS * d + slot % SLOTS), min(max(x[d], -LARGEST_HALF), LARGEST_HALF)
-        )
-
-
-@numba.njit(cache=True, error_model="numpy")
-def _store_value(p, values, kv, slot, x, address):
-    for d in range(p.head_size):
-        x[d] = min(max(x[d], -LARGEST_HALF), LARGEST_HALF)
-    blocks = p.head_size // SLOTS
-    for b in range(blocks):
-        place = values + 2 * SLOTS * ((kv * blocks + b) * p.capacity + slot)
-        put_halves(place, address + 4 * SLOTS * b)
-
-
-@numba.njit(cache=True, error_model="numpy")
 def _project_head(p, weights, bits, head, out):
     """out [n, head_size] = the rows of head `head` of a matrix · records."""
     groups, tiles = p.hidden // GROUP, p.head_size // p.lanes
@@ -218,92 +126,11 @@ def _project(p, phase, layer, index):
             place = out + 4 * p.head_size * row
             x = floats(place, p.head_size)
             if item >= p.heads + p.kv_heads:
-                _store_value(p, _values(p, index), kv, p.prefix + row, x, place)
+                store_value(p, values_of(p, index), kv, p.prefix + row, x, place)
                 continue
             _rotate(p, x, p.prefix + offsets[row])
             if item >= p.heads:
-                _store_key(p, _keys(p, index), kv, p.prefix + row, x)
-        item = take_next(p.team, phase, items)
-
-
-@numba.njit(cache=True, error_model="numpy")
-def _score(p, phase, index):
-    """scores = query · key, for a few blocks of slots of a key-value head at a time."""
-    blocks, queries = p.score_slots // SLOTS, p.n * (p.heads // p.kv_heads)
-    chunks = -(-blocks // SCORE_BLOCKS)
-    items = chunks * p.kv_heads
-    item = take(p.team, phase, items)
-    while item >= 0:
-        kv, first = item // chunks, SCORE_BLOCKS * (item % chunks)
-        for block in range(first, min(first + SCORE_BLOCKS, blocks)):
-            keys = 2 * SLOTS * p.head_size * (kv * (p.capacity // SLOTS) + block)
-            call(
-                p.score_kernel,
-                p.projected + 4 * p.head_size * queries * kv,
-                4 * p.head_size,
-                queries,
-                _keys(p, index) + keys,
-                p.head_size,
-                p.scores + 4 * (p.score_slots * queries * kv + SLOTS * block),
-                4 * p.score_slots,
-                0,
-            )
-        item = take_next(p.team, phase, items)
-
-
-@numba.njit(cache=True, error_model="numpy")
-def _soften(p, phase):
-    """scores = exp(score − max) where a row may see the slot, 0 elsewhere."""
-    visible = numba.carray(flags_at(p.visible), (p.n, p.n))
-    items = p.heads * p.n
-    item = take(p.team, phase, items)
-    while item >= 0:
-        row = floats(p.scores + 4 * p.score_slots * item, p.score_slots)
-        _softmax_numerators(
-            row[: p.prefix], row[p.prefix : p.prefix + p.n], visible[item % p.n], p.scaling
-        )
-        item = take_next(p.team, phase, items)
-
-
-@numba.njit(cache=True, error_model="numpy")
-def _softmax_numerators(prefix, rows, visible, scaling):
-    top = largest(prefix)
-    for j in range(rows.size):
-        if visible[j]:
-            top = max(top, rows[j])
-    for j in range(prefix.size):
-        prefix[j] = exp32((prefix[j] - top) * scaling)
-    for j in range(rows.size):
-        rows[j] = exp32((rows[j] - top) * scaling) if visible[j] else np.float32(0.0)
-
-
-@numba.njit(cache=True, error_model="numpy")
-def _mix(p, phase, index):
-    """records = quantised Σ weight · value, 32 features of a key-value head at a time."""
-    group, parts = p.heads // p.kv_heads, p.head_size // GROUP
-    queries, slots = p.n * group, p.prefix + p.n
-    items = p.kv_heads * parts
-    item = take(p.team, phase, items)
-    while item >= 0:
-        kv, part = item // parts, item % parts
-        out = p.mixed + 4 * p.head_size * queries * kv + 4 * GROUP * part
-        for block in range(GROUP // SLOTS):
-            feature = kv * (p.head_size // SLOTS) + part * (GROUP // SLOTS) + block
-            call(
-                p.mix_kernel,
-                p.scores + 4 * p.score_slots * queries * kv,
-                4 * p.score_slots,
-                queries,
-                _values(p, index) + 2 * SLOTS * p.capacity * feature,
-                slots,
-                out + 4 * SLOTS * block,
-                4 * p.head_size,
-                0,
-            )
-        for q in range(queries):
-            head = kv * group + q // p.n
-            record = (q % p.n * p.heads + head) * parts + part
-            quantise_group(out + 4 * p.head_size * q, p.records + RECORD * record)
+                store_key(p, keys_of(p, index), kv, p.prefix + row, x)
         item = take_next(p.team, phase, items)
 
 
@@ -367,9 +194,9 @@ def _layer(p, layer, index, thread):
     phase = 1 + PHASES * index  # the embedding came first
     _normalise(p, phase, layer.input_norm, thread)
     _project(p, phase + 1, layer, index)
-    _score(p, phase + 2, index)
-    _soften(p, phase + 3)
-    _mix(p, phase + 4, index)
+    score(p, phase + 2, index)
+    soften(p, phase + 3)
+    mix(p, phase + 4, index)
     _multiply_onto(p, phase + 5, layer.output, layer.output_bits, p.records, p.heads * p.head_size)
     _normalise(p, phase + 6, layer.mlp_norm, thread)
     _gate_and_up(p, phase + 7, layer, thread)

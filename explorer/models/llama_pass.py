@@ -19,8 +19,9 @@ from torch import Tensor, nn
 from explorer.kernels.attend import SLOTS
 from explorer.kernels.dot import GROUP, RECORD
 from explorer.kernels.isa import instruction_set
-from explorer.kernels.llama import LAYER, PHASES, Pass, run_pass
+from explorer.kernels.llama import PHASES, run_pass
 from explorer.kernels.llama_cache import LlamaCache
+from explorer.kernels.llama_call import LAYER, Pass
 from explorer.kernels.matrices import IntegerLinear
 from explorer.kernels.products import ATTENTION, PRODUCTS
 from explorer.kernels.team import new_team, reset
