@@ -58,7 +58,7 @@ class InstructionSet(ABC):
 class Avx2(InstructionSet):
     """256 bits, vpmaddubsw and vpmaddwd."""
 
-    name, lanes, code_bits, row_blocks = "AVX2", 8, 4, (4, 2, 1)
+    name, lanes, code_bits, row_blocks = "AVX2", 8, 4, (4, 3, 2, 1)
 
     def zero(self) -> ir.Value:
         """Pairs of products, in 16 bits."""
@@ -85,7 +85,7 @@ class Vnni(InstructionSet):
     def __init__(self, bits: int) -> None:
         self.name = f"AVX{'-512' if bits == 512 else ''} VNNI"
         self.lanes = bits // 32
-        self.row_blocks = (8, 4, 2, 1) if bits == 512 else (4, 2, 1)
+        self.row_blocks = (8, 7, 6, 5, 4, 3, 2, 1) if bits == 512 else (4, 3, 2, 1)
         if bits == 512:
             self.query_blocks = (12, 6, 4, 3, 2, 1)  # groups often have 3, 4 or 6 heads
         self._instruction = f"llvm.x86.avx512.vpdpbusd.{bits}"
@@ -100,7 +100,7 @@ class Vnni(InstructionSet):
 class ArmDot(InstructionSet):
     """128 bits, sdot: both sides are signed, which codes up to 127 do not mind."""
 
-    name, lanes, code_bits, row_blocks = "Arm dot product", 4, 7, (8, 4, 2, 1)
+    name, lanes, code_bits, row_blocks = "Arm dot product", 4, 7, (8, 7, 6, 5, 4, 3, 2, 1)
 
     def step(
         self, builder: ir.IRBuilder, total: ir.Value, codes: ir.Value, acts: ir.Value
