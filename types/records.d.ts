@@ -278,6 +278,7 @@ export interface Overhead {
   step_ms: number;
   shares: Shares | null;
   recording: number | null;
+  writing_ms: number | null;
 }
 
 /** How one token is written. `text` is None where its bytes alone are not valid UTF-8. */

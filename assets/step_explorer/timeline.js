@@ -1,5 +1,6 @@
 // One bar per step: its height the tokens it added, in the colours of their depths.
 
+import { BOTTOM, barPaths, DEPTHS, LEFT, MIN_CAPACITY, WIDEST } from "./bars.js";
 import { replace, s } from "./dom.js";
 import { count, plural } from "./numbers.js";
 import { Picture } from "./picture.js";
@@ -12,8 +13,7 @@ import { stepSentence } from "./verdicts.js";
  * @import { Trace } from "./trace.js"
  */
 
-const DEPTHS = 5; // looks: root, 1, 2, 3, 4 and deeper
-const [ABOVE, BOTTOM, LEFT] = [13, 2, 6];
+const ABOVE = 13;
 /**
  * @typedef {ReturnType<typeof scaleOf>} Scale
  *
@@ -25,9 +25,6 @@ const [ABOVE, BOTTOM, LEFT] = [13, 2, 6];
  * @property {SVGElement} rival
  * @property {SVGElement} rivalText
  */
-
-const WIDEST = 16;
-const MIN_CAPACITY = 48; // steps that have room before anything is squeezed
 
 /**
  * @param {Explorer} app
@@ -83,7 +80,8 @@ export function timelineView(app, tools) {
       return;
     }
     const { bars } = parts;
-    barPaths(app.trace, scale).forEach((path, d) => void bars[d].setAttribute("d", path));
+    const lengths = app.trace.steps.map(({ emitted }) => emitted.length);
+    barPaths(lengths, scale).forEach((path, d) => void bars[d].setAttribute("d", path));
     place();
   }
 
@@ -147,27 +145,6 @@ function scaleOf(app, { width, height }) {
     slot: Math.min(WIDEST, (width - 2 * LEFT) / capacity),
     most: Math.max(3, depth + 1),
   };
-}
-
-/**
- * A path per look: a rectangle for each token that came so.
- * @param {Trace} trace
- * @param {Scale} scale
- */
-function barPaths(trace, { slot, most, top, height }) {
-  const paths = Array(DEPTHS).fill("");
-  const unit = (height - top - BOTTOM) / most;
-  const [gap, wide] = [slot > 4 ? 1 : 0, Math.max(0.6, slot - (slot > 4 ? 2 : slot * 0.2))];
-  trace.steps.forEach(({ emitted }, i) => {
-    const x = (LEFT + i * slot).toFixed(2);
-    for (let depth = 0; depth < emitted.length; depth += 1) {
-      const y = (height - BOTTOM - (depth + 1) * unit).toFixed(2);
-      const tall = (unit - gap).toFixed(2);
-      paths[Math.min(depth, DEPTHS - 1)] +=
-        `M${x} ${y}h${wide.toFixed(2)}v${tall}h-${wide.toFixed(2)}z`;
-    }
-  });
-  return paths;
 }
 
 /**

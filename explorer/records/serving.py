@@ -120,11 +120,14 @@ class Answer(Record):
         return [after - before for before, after in pairwise(self.arrivals)]
 
     @property
+    def writing(self) -> float:
+        """Seconds from the first arrival to the last."""
+        return self.arrivals[-1] - self.arrivals[0] if self.arrivals else 0.0
+
+    @property
     def per_token(self) -> float | None:
         """Seconds per token after the first."""
-        if self.tokens < 2 or not self.arrivals:
-            return None
-        return (self.arrivals[-1] - self.arrivals[0]) / (self.tokens - 1)
+        return self.writing / (self.tokens - 1) if self.tokens > 1 else None
 
 
 class Percentiles(Record):
@@ -151,6 +154,7 @@ class LoadFigures(Record):
     first_token: Percentiles | None
     gap: Percentiles | None
     per_token: Percentiles | None
+    mean_per_token: Seconds | None = Field(description="over all tokens after the first ones")
     speculation: Speculation | None
     source: Source | None
 

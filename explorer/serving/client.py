@@ -22,11 +22,12 @@ from explorer.records.serving import Answer, ServerInfo
 from explorer.serving.address import server_address
 from explorer.serving.answer import Reading, UnfinishedError
 from explorer.serving.counters import Counters, read_counters
-from explorer.serving.messages import ModelList, refusal
+from explorer.serving.messages import ModelList, ServerSettings, refusal
 from explorer.serving.stream import TooLongError, events, limited
 
 KEY_VARIABLE = "SERVING_API_KEY"
 BUSY = (429, 500, 502, 503, 504)
+SETTINGS = "/server_info?config_format=json"
 MAX_PAGE = 8 * 2**20  # bytes of a page that is no answer
 Result = TypeVar("Result")
 
@@ -100,6 +101,7 @@ class ServerClient:
             engine=self._engine(),
             models=[entry.id for entry in models.data],
             counts_drafts=self.counters() is not None,
+            method=self._method(),
         )
 
     def _engine(self) -> str | None:
@@ -109,6 +111,14 @@ class ServerClient:
             return f"vLLM {found['version']:.40}"
         except (RefusedError, ValueError, KeyError, TypeError):
             return None
+
+    def _method(self) -> str | None:
+        """How the server drafts: vLLM tells its settings where VLLM_SERVER_DEV_MODE is 1."""
+        try:
+            found = ServerSettings.model_validate_json(self._page(SETTINGS))
+        except (RefusedError, ValidationError):
+            return None
+        return found.vllm_config.speculative_config and found.vllm_config.speculative_config.method
 
     def counters(self, model: str | None = None) -> Counters | None:
         """The server's counters now; None where it has none, or does not answer."""

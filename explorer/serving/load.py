@@ -75,6 +75,7 @@ class Load:
         whole = [answer for answer in self.done if answer.problem is None]
         told = [answer.speculation for answer in whole if answer.speculation is not None]
         speculation, source = self._speculation(told, len(whole))
+        after_first = sum(answer.tokens - 1 for answer in whole if answer.tokens > 1)
         return LoadFigures(
             concurrency=self._concurrency,
             requests=len(whole),
@@ -84,6 +85,7 @@ class Load:
             first_token=percentiles([x for a in whole if (x := a.first_token) is not None]),
             gap=percentiles([gap for answer in whole for gap in answer.gaps]),
             per_token=percentiles([x for a in whole if (x := a.per_token) is not None]),
+            mean_per_token=sum(a.writing for a in whole) / after_first if after_first else None,
             speculation=speculation,
             source=source,
         )

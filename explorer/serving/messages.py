@@ -101,6 +101,24 @@ class ModelList(_Message):
     data: list[ModelEntry] = Field(min_length=1, max_length=1_000)
 
 
+class SpeculativeConfig(_Message):
+    """The method by its name in vLLM: medusa, eagle3, mtp, ngram, draft_model, …"""
+
+    method: str = Field(max_length=100)
+
+
+class VllmConfig(_Message):
+    """The settings that a vLLM was started with."""
+
+    speculative_config: SpeculativeConfig | None = None
+
+
+class ServerSettings(_Message):
+    """What `/server_info` answers."""
+
+    vllm_config: VllmConfig
+
+
 def refusal(body: object) -> str:
     """The words of an error that a server answers with; "" where it has none."""
     if isinstance(body, dict):

@@ -17,6 +17,7 @@ from explorer.ui.compare_request import Request, asks_for_batches, checked
 from explorer.ui.compare_session import CompareSession, encoded
 from explorer.ui.limits import Limits
 from explorer.ui.runs import sentence, until_turn
+from explorer.ui.served_rows import ServedRows
 from explorer.ui.session import stop_session
 from explorer.ui.updates import Update
 from explorer.ui.worker import ModelWorker, Ticket
@@ -34,8 +35,11 @@ NEEDS_MODEL = (
 class CompareHandlers:
     """The page and its handlers, over one worker and its limits. Built inside a gr.Blocks."""
 
-    def __init__(self, worker: ModelWorker, limits: Limits) -> None:
+    def __init__(
+        self, worker: ModelWorker, limits: Limits, served: ServedRows | None = None
+    ) -> None:
         self.worker, self.limits = worker, limits
+        self.served = served or ServedRows()
         self._sessions: WeakValueDictionary[str, CompareSession] = WeakValueDictionary()
         self.page: ComparePage = build_compare_page(limits, self.missed)
 
@@ -79,6 +83,10 @@ class CompareHandlers:
         if status.phase != "loading":
             update[page.loading] = gr.Timer(active=False)
         return update
+
+    def opened(self) -> Update:
+        """Beside `tick`: the same heads on a server, as last measured, or as they were recorded."""
+        return self.tick() | {self.page.served: self.served.html()}
 
     def _status_text(self) -> str:
         status = self.worker.status
@@ -145,9 +153,11 @@ class CompareHandlers:
         session.packed.append(["batches", work.result().model_dump(mode="json")])
 
 
-def connect_compare(worker: ModelWorker, limits: Limits, demo: gr.Blocks) -> ComparePage:
+def connect_compare(
+    worker: ModelWorker, limits: Limits, demo: gr.Blocks, served: ServedRows | None = None
+) -> ComparePage:
     """Build the Compare page and wire its components to their handlers."""
-    handlers = CompareHandlers(worker, limits)
+    handlers = CompareHandlers(worker, limits, served)
     page = handlers.page
     quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
     page.compare.submit(
@@ -164,5 +174,6 @@ def connect_compare(worker: ModelWorker, limits: Limits, demo: gr.Blocks) -> Com
         "concurrency_limit": 16,
     }
     page.loading.tick(handlers.tick, None, **ticking)
-    demo.load(handlers.tick, None, **ticking)
+    ticking["outputs"] = [*ticking["outputs"], page.served]
+    demo.load(handlers.opened, None, **ticking)
     return page

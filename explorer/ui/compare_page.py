@@ -28,6 +28,7 @@ class ComparePage:
     loading: gr.Timer
     header: gr.HTML
     compare: gr.HTML
+    served: gr.HTML
 
 
 def build_compare_page(limits: Limits, missed: Callable[[str, int], str]) -> ComparePage:
@@ -58,6 +59,7 @@ def build_compare_page(limits: Limits, missed: Callable[[str, int], str]) -> Com
             elem_id="mx-compare",
             setup=json.dumps(setup(limits)),
         ),
+        served=gr.HTML("", elem_id="mx-served", apply_default_css=False, js_on_load=None),
     )
 
 

@@ -7,7 +7,8 @@ from html import escape
 
 from explorer.records.text import encodable
 
-PAGES = {"Explore": "./", "Compare": "compare"}  # by their addresses, relative to any of them
+# The pages by their addresses, relative to any of them.
+PAGES = {"Explore": "./", "Compare": "compare", "Serve": "serve"}
 
 
 def header(description: str, notes: Sequence[str], page: str = "Explore") -> str:

@@ -16,6 +16,8 @@ from explorer.ui.compare_handlers import connect_compare
 from explorer.ui.handlers import connect
 from explorer.ui.limits import PRIVATE, PUBLIC, Limits
 from explorer.ui.no_files import NoFiles
+from explorer.ui.served_rows import ServedRows
+from explorer.ui.serving_handlers import connect_serving
 from explorer.ui.step_explorer import routes
 from explorer.ui.theme import STYLE_SHEETS, theme
 from explorer.ui.worker import ModelWorker, RecordedOnlyError
@@ -34,6 +36,7 @@ REPLAY = (
 
 def build_app(worker: ModelWorker, limits: Limits) -> gr.Blocks:
     """The whole app; nothing is loaded yet."""
+    served = ServedRows()
     with gr.Blocks(
         title=TITLE,
         analytics_enabled=False,
@@ -42,7 +45,9 @@ def build_app(worker: ModelWorker, limits: Limits) -> gr.Blocks:
         connect_api(worker, limits, demo)  # first: its names are taken as they are
         connect(worker, limits, demo)
     with demo.route("Compare", "/compare", show_in_navbar=False):
-        connect_compare(worker, limits, demo)
+        connect_compare(worker, limits, demo, served)
+    with demo.route("Serve", "/serve", show_in_navbar=False):
+        connect_serving(worker, limits, demo, served)
     demo.queue(default_concurrency_limit=16, max_size=4 * limits.waiting_runs, api_open=False)
     return demo
 

@@ -16,7 +16,12 @@ from explorer.records.paths import ASSETS
 from explorer.ui.old_traces import upgraded
 
 # Folders of assets/ that the browser asks for, by the path that they are served at.
-SERVED = {"step_explorer": "step_explorer", "traces": "traces", "compare-files": "compare"}
+SERVED = {
+    "step_explorer": "step_explorer",
+    "traces": "traces",
+    "compare-files": "compare",
+    "serving": "serving",
+}
 
 
 def step_explorer(

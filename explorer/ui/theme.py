@@ -11,6 +11,7 @@ STYLE_SHEETS = [
     ASSETS / "step_explorer" / "palette.css",
     ASSETS / "ui" / "base.css",
     ASSETS / "ui" / "page.css",
+    ASSETS / "serving" / "serving.css",
 ]
 # Gradio's name of a colour, and the palette's.
 COLOURS = {

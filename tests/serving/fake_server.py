@@ -61,9 +61,8 @@ class Fake:
 
 
 @contextlib.contextmanager
-def serving(fake: Fake) -> Iterator[str]:
-    """Its address, as long as it is entered."""
-    handler = type("Handler", (_Handler,), {"fake": fake})
+def running(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """The address of a server with this handler, as long as it is entered."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
@@ -72,6 +71,11 @@ def serving(fake: Fake) -> Iterator[str]:
     finally:
         server.shutdown()
         server.server_close()
+
+
+def serving(fake: Fake) -> contextlib.AbstractContextManager[str]:
+    """Its address, as long as it is entered."""
+    return running(type("Handler", (_Handler,), {"fake": fake}))
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -97,13 +101,8 @@ class _Handler(BaseHTTPRequestHandler):
             fault = fake.faults.pop(0) if fake.faults else None
             fake.now += 1
             fake.most_at_once = max(fake.most_at_once, fake.now)
-        try:
+        with contextlib.suppress(OSError):  # the client has left
             self._answer(body, fault)
-        except OSError:  # the client has left
-            pass
-        finally:
-            with fake.lock:
-                fake.now -= 1
 
     def _answer(self, body: dict, fault: int | None) -> None:
         fake = self.fake
@@ -144,9 +143,10 @@ class _Handler(BaseHTTPRequestHandler):
         last = {"index": 0, "delta": {}, "finish_reason": "stop"}
         self._event({"model": fake.model, "choices": [last]})
         self._event(self._usage())
-        self.wfile.write(b"data: [DONE]\n\n")
-        with fake.lock:
+        with fake.lock:  # before the client hears the end, and asks again
             fake.steps += len(ACCEPTED)
+            fake.now -= 1
+        self.wfile.write(b"data: [DONE]\n\n")
 
     def _usage(self) -> dict:
         told = {

@@ -1,0 +1,58 @@
+"""One engine beside the other on the same heads: this explorer's tree, a server's chain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from explorer.analysis.speedup import Samples, lane_figures
+from explorer.records.schema import Step, Trace
+from explorer.records.serving import EngineRow, LoadFigures, Speculation
+
+
+def speculation_of(steps: Iterable[Step]) -> Speculation:
+    """What the steps of a run accepted, counted as a server counts it.
+
+    A step that needed no pass, because its root ended the run, is none there.
+    """
+    accepted = [len(step.accepted) - 1 for step in steps if step.base_top]
+    deepest = max(accepted, default=0)
+    return Speculation(
+        steps=len(accepted),
+        drafted=sum(len(step.token_ids) - 1 for step in steps if step.base_top),
+        accepted_at=[sum(n > depth for n in accepted) for depth in range(deepest)],
+    )
+
+
+def explorer_row(traces: Sequence[Trace], engine: str, shape: str) -> EngineRow:
+    """Of races of a method and plain decoding in this process."""
+    steps = [step for trace in traces for step in trace.steps]
+    plain = [step for trace in traces if trace.rival for step in trace.rival.steps]
+    return EngineRow(
+        engine=engine,
+        shape=shape,
+        speculation=speculation_of(steps),
+        tokens_per_second=lane_figures(Samples.of_steps(steps)).tokens_per_second,
+        plain_tokens_per_second=lane_figures(Samples.of_steps(plain)).tokens_per_second,
+    )
+
+
+def server_row(figures: LoadFigures, plain: LoadFigures | None, engine: str) -> EngineRow | None:
+    """Of a load of one request at a time, without the seconds to the first token; None where the
+    server does not tell what it accepted."""
+    if figures.speculation is None or not figures.speculation.steps:
+        return None
+    drafts = round(figures.speculation.drafted / figures.speculation.steps)
+    return EngineRow(
+        engine=engine,
+        shape=f"a chain of {drafts}",
+        speculation=figures.speculation,
+        tokens_per_second=_alone(figures),
+        plain_tokens_per_second=_alone(plain),
+    )
+
+
+def _alone(figures: LoadFigures | None) -> float | None:
+    """Tokens per second after the first token, as our own lanes count, of one request at a time."""
+    if figures is None or figures.concurrency > 1 or not figures.mean_per_token:
+        return None
+    return 1 / figures.mean_per_token

@@ -1,0 +1,55 @@
+"""What the server of the page knows of one tab's measurements of another server."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+from explorer.records.serving import Answer, EngineRow, LoadFigures, ServerInfo
+
+
+@dataclass(eq=False)
+class ServingSession:
+    """Compared by identity. Figures are kept by their concurrency: a new run replaces its own.
+
+    `answers` are those of the latest run, `kept` the baseline that the person kept from an
+    earlier run of the same server, `row` what this explorer did on the same prompts.
+    """
+
+    cancel: threading.Event | None = None  # of what goes on, or went on last
+    info: ServerInfo | None = None
+    speculative: dict[int, LoadFigures] = field(default_factory=dict)
+    plain: dict[int, LoadFigures] = field(default_factory=dict)
+    kept: bool = False
+    answers: list[Answer] = field(default_factory=list)
+    prompts: list[dict[str, str]] = field(default_factory=list)
+    max_new_tokens: int = 0
+    here: list[EngineRow] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """The engine, for charts and tables."""
+        return (self.info and self.info.engine) or "the server"
+
+    def stop(self) -> None:
+        """Ask whatever goes on to end."""
+        if self.cancel is not None:
+            self.cancel.set()
+
+    def begin(self, info: ServerInfo) -> None:
+        """Forget what another server did, or this one with another way to draft."""
+        self.cancel = threading.Event()
+        if self.info is not None and not self._same(info):
+            self.speculative, self.here = {}, []
+            if not self.kept:
+                self.plain = {}
+        self.info, self.answers = info, []
+
+    def _same(self, info: ServerInfo) -> bool:
+        return (info.address, info.models, info.method) == (
+            self.info.address, self.info.models, self.info.method
+        )  # fmt: skip
+
+    def keep(self) -> None:
+        """Take the figures so far for the baseline of what comes."""
+        self.plain, self.speculative, self.kept = self.speculative, {}, True
