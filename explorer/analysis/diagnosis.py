@@ -28,7 +28,9 @@ WORTH = 0.08  # a cause that costs less is not told: two runs differ by as much
 REPEATED = 0.9  # of a head's guesses repeat the base model's own: the head is as it was made
 CHANCE = 0.1  # below it, head 1 does not know this base model
 DRIFTED = 0.75  # of the published accuracy; foreign prompts alone cost less
-HEAVY, BUSY = 0.2, 0.1  # share of a step that heads, and that bookkeeping, may take
+BUSY = 0.1  # share of a step that bookkeeping may take
+# Share of a step that heads may take if they are large, their bytes over a pass's, and if not.
+HEAVY, LARGE, TOO_LONG = 0.2, 0.15, 0.4
 EXPECTED_TOP1 = (0.45, 0.29, 0.2, 0.15)  # of trained heads for which nothing is published
 RANK_DECAY = 0.35  # from one rank to the next, where only the first is known
 
@@ -234,7 +236,7 @@ def _if_fixed(case: Case, kind: str) -> float:
 
 def _heavy(case: Case) -> Finding | None:
     share = case.shares.get("heads", 0.0)
-    if share <= HEAVY:
+    if share <= HEAVY or (case.heads.byte_share <= LARGE and share <= TOO_LONG):
         return None
     own = case.heads.kind == "own"
     return Finding(

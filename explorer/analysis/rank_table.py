@@ -19,7 +19,6 @@ from pydantic import BaseModel as Schema
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from explorer.analysis.joint_counts import MISS, RankedText
-from explorer.heads.fingerprint import heads_hash
 from explorer.records.errors import ExplorerError
 from explorer.records.schema import MAX_HEADS, TOP_HEADS
 
@@ -115,6 +114,8 @@ def rank_table_of(heads: MedusaHeads, texts: Iterable[RankedText], source: str) 
     They must be texts that the heads were not trained on; `source` describes them. Made once,
     when heads are trained, and saved beside them.
     """
+    from explorer.heads.fingerprint import heads_hash  # brings torch, which reading does not need
+
     return RankTable.of(
         texts,
         heads=heads_hash(heads),

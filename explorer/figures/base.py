@@ -64,3 +64,20 @@ def legend(y: float = 1.0) -> dict:
         "itemdoubleclick": False,
         "bgcolor": "rgba(0,0,0,0)",
     }
+
+
+def explorable(height: int, title: str, **more: object) -> dict:
+    """A layout for charts of a page: titled, to zoom into and to save."""
+    return layout(
+        height,
+        title={
+            "text": title, "x": 0.01, "xanchor": "left", "y": 0.97, "yanchor": "top",
+            "font": {"size": 14},
+        },
+        **{"margin": {"l": 56, "r": 16, "t": 40, "b": 44}, "dragmode": "zoom", **more},
+    )  # fmt: skip
+
+
+def legend_below() -> dict:
+    """A legend under the axis, where it cannot cover the title, however many lines it takes."""
+    return legend() | {"y": -0.28, "yanchor": "top"}

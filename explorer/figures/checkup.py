@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from explorer.analysis.head_report import AccuracyReport
 from explorer.analysis.ledger import Ledger
-from explorer.figures.base import axis, layout, legend, plotly_text
+from explorer.figures.base import axis, explorable, legend_below, plotly_text
 from explorer.figures.palette import ACCEPTED, NEUTRAL, PINK, PRUNED, REJECTED, ROOT
 
 COLOURS = (ROOT, ACCEPTED, REJECTED, PINK, "#56b4e9", "#e69f00")
@@ -40,9 +40,10 @@ def ledger_figure(ledger: Ledger) -> go.Figure:
     )
     return go.Figure(
         bars,
-        layout(
-            90 + ROW * len(names),
-            margin={"l": 8, "r": 48, "t": 16, "b": 44},
+        explorable(
+            120 + ROW * len(names),
+            "Speedup ledger: from the ideal to the measured",
+            margin={"l": 8, "r": 48, "t": 48, "b": 44},
             xaxis=axis("speedup over plain decoding (×)", rangemode="tozero"),
             yaxis=axis(autorange="reversed", automargin=True),
         ),
@@ -65,14 +66,15 @@ def accuracy_figure(report: AccuracyReport) -> go.Figure:
     ]
     return go.Figure(
         bars,
-        layout(
-            320,
+        explorable(
+            400,
+            "How often the heads are right",
             barmode="group",
-            margin={"l": 48, "r": 8, "t": 60, "b": 32},
             xaxis=axis(),
             yaxis=axis("share", range=[0, 1], tickformat=".0%"),
             showlegend=True,
-            legend=legend(1.02),
+            margin={"l": 56, "r": 16, "t": 40, "b": 110},
+            legend=legend_below(),
         ),
     )
 
@@ -85,13 +87,14 @@ def confidence_figure(report: AccuracyReport) -> go.Figure:
     )  # fmt: skip
     return go.Figure(
         [line, *(_confidence(head.head, head.confidence) for head in report.heads)],
-        layout(
-            320,
-            margin={"l": 52, "r": 8, "t": 40, "b": 44},
+        explorable(
+            400,
+            "What the heads promise, and what comes true",
             xaxis=axis("probability that the head gave", range=[0, 1], tickformat=".0%"),
             yaxis=axis("was right", range=[0, 1], tickformat=".0%"),
             showlegend=True,
-            legend=legend(1.02),
+            margin={"l": 56, "r": 16, "t": 40, "b": 110},
+            legend=legend_below(),
         ),
     )
 

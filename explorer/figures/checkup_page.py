@@ -26,11 +26,11 @@ STYLE = (
 
 def checkup_page(checkup: Checkup, prompts: Sequence[str] = ()) -> str:
     """The page of a checkup. `prompts`: shown, where there are any."""
-    figures = {
-        "Where the speedup goes": ledger_figure(checkup.ledger),
-        "How often the heads are right": accuracy_figure(checkup.accuracy),
-        "What the heads promise, and what comes true": confidence_figure(checkup.accuracy),
-    }
+    figures = (
+        ledger_figure(checkup.ledger),
+        accuracy_figure(checkup.accuracy),
+        confidence_figure(checkup.accuracy),
+    )
     parts = [
         f"<h1>Heads doctor: {checkup.ledger.measured:.2f}× plain decoding</h1>",
         _findings(checkup),
@@ -64,13 +64,12 @@ def _table(rows: Sequence[tuple[str, str]]) -> str:
     return f"<table>{''.join(cells)}</table>"
 
 
-def _drawn(figures: dict[str, go.Figure]) -> list[str]:
+def _drawn(figures: Sequence[go.Figure]) -> list[str]:
     """The figures; the first brings Plotly along, so that nothing is fetched."""
-    drawn = []
-    for number, (title, figure) in enumerate(figures.items()):
-        html = figure.to_html(full_html=False, include_plotlyjs=number == 0, config=CONFIG)
-        drawn.append(f"<h2>{escape(title)}</h2>{html}")
-    return drawn
+    return [
+        figure.to_html(full_html=False, include_plotlyjs=number == 0, config=CONFIG)
+        for number, figure in enumerate(figures)
+    ]
 
 
 CONFIG = {"displaylogo": False, "responsive": True}

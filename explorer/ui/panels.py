@@ -8,7 +8,13 @@ from html import escape
 from explorer.records.text import encodable
 
 # The pages by their addresses, relative to any of them.
-PAGES = {"Explore": "./", "Compare": "compare", "Serve": "serve"}
+PAGES = {
+    "Explore": "./",
+    "Compare": "compare",
+    "Tree lab": "tree",
+    "Heads": "heads",
+    "Serve": "serve",
+}
 
 
 def header(description: str, notes: Sequence[str], page: str = "Explore") -> str:

@@ -14,12 +14,14 @@ from explorer.records.progress import Progress
 from explorer.ui.api import connect_api
 from explorer.ui.compare_handlers import connect_compare
 from explorer.ui.handlers import connect
+from explorer.ui.heads_handlers import connect_heads
 from explorer.ui.limits import PRIVATE, PUBLIC, Limits
 from explorer.ui.no_files import NoFiles
 from explorer.ui.served_rows import ServedRows
 from explorer.ui.serving_handlers import connect_serving
 from explorer.ui.step_explorer import routes
 from explorer.ui.theme import STYLE_SHEETS, theme
+from explorer.ui.tree_handlers import connect_tree
 from explorer.ui.worker import ModelWorker, RecordedOnlyError
 
 if TYPE_CHECKING:
@@ -46,6 +48,10 @@ def build_app(worker: ModelWorker, limits: Limits) -> gr.Blocks:
         connect(worker, limits, demo)
     with demo.route("Compare", "/compare", show_in_navbar=False):
         connect_compare(worker, limits, demo, served)
+    with demo.route("Tree lab", "/tree", show_in_navbar=False):
+        connect_tree(worker, demo)
+    with demo.route("Heads", "/heads", show_in_navbar=False):
+        connect_heads(worker, limits, demo)
     with demo.route("Serve", "/serve", show_in_navbar=False):
         connect_serving(worker, limits, demo, served)
     demo.queue(default_concurrency_limit=16, max_size=4 * limits.waiting_runs, api_open=False)

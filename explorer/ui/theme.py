@@ -12,6 +12,7 @@ STYLE_SHEETS = [
     ASSETS / "ui" / "base.css",
     ASSETS / "ui" / "page.css",
     ASSETS / "serving" / "serving.css",
+    ASSETS / "tree_lab" / "tree_lab.css",
 ]
 # Gradio's name of a colour, and the palette's.
 COLOURS = {

@@ -24,6 +24,7 @@ from explorer.records.progress import Progress
 from explorer.records.settings import DecodeSettings
 
 if TYPE_CHECKING:
+    from explorer.analysis.checkup import Checkup
     from explorer.lab.lab import Lab
     from explorer.measuring.batch import BatchReport
     from explorer.measuring.comparison import Turn
@@ -67,11 +68,19 @@ def _batches(lab: Lab, **asked: Any) -> BatchReport:
     return measure_batches(lab, method=lab.method, **asked)
 
 
+def _checkup(lab: Lab, tokens: int, **asked: object) -> Checkup:
+    from explorer.measuring.doctor import examine
+
+    settings = DecodeSettings(method=lab.method, max_new_tokens=tokens)
+    return examine(lab, settings=settings, **asked)
+
+
 class ModelWorker:
     """Loads the model in the background and hands it out in turns.
 
     `compare` runs a comparison of methods and `batches` measures passes over several sequences:
-    explorer.measuring.comparison and explorer.measuring.batch, but for tests.
+    explorer.measuring.comparison and explorer.measuring.batch, but for tests; `checkup` is
+    explorer.measuring.doctor.
     """
 
     def __init__(
@@ -79,8 +88,10 @@ class ModelWorker:
         load: Callable[[Progress], Lab],
         compare: Callable[..., Iterator[Turn]] = _comparison,
         batches: Callable[..., BatchReport] = _batches,
+        checkup: Callable[..., Checkup] = _checkup,
     ) -> None:
-        self._load, self._compare, self._batches = load, compare, batches
+        self._load, self._compare = load, compare
+        self._batches, self._checkup = batches, checkup
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="model")
         self._numbers = itertools.count()
         self._queue: list[Ticket] = []
@@ -134,6 +145,14 @@ class ModelWorker:
         explorer.measuring.batch. Raises ExplorerError unless the model is loaded.
         """
         work = functools.partial(self._batches, cancel=ticket.cancel, **asked)
+        return self._thread.submit(work, self._loaded())
+
+    def checkup(self, ticket: Ticket, tokens: int, **asked: object) -> Future[Checkup]:
+        """Examine the heads without turns; `asked` as in explorer.measuring.doctor.
+
+        Raises ExplorerError unless the model is loaded.
+        """
+        work = functools.partial(self._checkup, tokens=tokens, cancel=ticket.cancel, **asked)
         return self._thread.submit(work, self._loaded())
 
     def _loaded(self) -> Lab:

@@ -76,7 +76,7 @@ SPOILED = {
     "base-quantised": {"top1": (0.25, 0.2, 0.15), "facts": {"base_backend": "nf4"}},
     "chat-template": {"probes": [Probe("raw_prompt", "the chat template", 1.4, 2.1)]},
     "temperature-too-high": {"probes": [Probe("temperature", "greedy decoding", 1.4, 2.1)]},
-    "heads-heavy": {"times": {"heads": 9.0}, "facts": {"kind": "own"}},
+    "heads-heavy": {"times": {"heads": 9.0}, "facts": {"kind": "own", "bytes": 40}},
     "overhead": {"times": {"draft": 3.0, "accept": 2.0}},
     "precision-ties": {"identical": 0},
 }
@@ -96,7 +96,8 @@ def test_the_right_cause_is_named_first(cause):
     [(12.0, 4.0, ["heads-heavy", "overhead"]), (9.0, 14.0, ["overhead", "heads-heavy"])],
 )
 def test_two_causes_at_once_are_ordered_by_what_they_cost(heads_ms, draft_ms, order):
-    found = diagnose(case(times={"heads": heads_ms, "draft": draft_ms}))
+    facts = {"bytes": 40, "kind": "own"}
+    found = diagnose(case(times={"heads": heads_ms, "draft": draft_ms}, facts=facts))
     assert [finding.cause for finding in found if finding.cause in order] == order
     assert found[0].cause == order[0]
     assert [finding.costs for finding in found] == sorted((f.costs for f in found), reverse=True)

@@ -1,0 +1,229 @@
+"""The Tree lab's requests to the server: every change of texts, machine or tree."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from html import escape
+from urllib.parse import quote
+
+import gradio as gr
+
+from explorer.analysis.tree_buffers import tree_buffers
+from explorer.analysis.tree_lab import BudgetCurve, ShapeReport, TreeLab
+from explorer.figures.shape_picture import shape_picture
+from explorer.figures.tree_lab import budget_figure, cost_figure, independence_figure
+from explorer.records.errors import ExplorerError
+from explorer.records.rank_paths import RankPath, cartesian_counts, checked_paths, parse_paths
+from explorer.ui import panels, updates
+from explorer.ui.tree_page import BEST, TreePage, build_tree_page
+from explorer.ui.tree_sources import lab_of, machine_of, sources
+from explorer.ui.updates import Update
+from explorer.ui.worker import ModelWorker
+
+BEAT = 0.35  # seconds between two nodes of a growing tree
+
+
+class TreeHandlers:
+    """The page and its handlers. They look at recorded runs alone and need no model."""
+
+    def __init__(self, worker: ModelWorker) -> None:
+        self.worker = worker
+        self.page: TreePage = build_tree_page()
+
+    def show(self, *asked: object) -> Update:
+        """Everything about the tree that the text names."""
+        try:
+            lab, budget = lab_of(*_where(asked))
+            paths = self._paths(asked[5], budget)
+            return self._drawn(asked, lab, budget, paths)
+        except ExplorerError as error:
+            return {self.page.summary: panels.status("failed", str(error))}
+
+    def name(self, named: str, *asked: object) -> Update:
+        """A tree chosen by its name."""
+        return self._become(named, asked)
+
+    def widen(self, widths: str, *asked: object) -> Update:
+        """The Cartesian tree of widths; where it explodes, how many paths and nodes it has."""
+        try:
+            numbers = [int(part) for part in widths.split(",")]
+        except ValueError:
+            return self._refused("Write the width of each depth as 3,2,1.")
+        paths, nodes = cartesian_counts(numbers[:16])
+        updated = self._become(f"cartesian:{widths.replace(' ', '')}", asked)
+        if self.page.tree not in updated and nodes < 1e12:
+            said = f"{' · '.join(map(str, numbers))} makes {paths:,} paths and {nodes:,} nodes."
+            return self._refused(f"{said} A verify pass over them costs more than it can bring.")
+        return updated
+
+    def trim(self, nodes: float, *asked: object) -> Update:
+        """The greedy tree of so many nodes."""
+        try:
+            _, budget = lab_of(*_where(asked))
+        except ExplorerError as error:
+            return self._refused(str(error))
+        return self._become(json.dumps(budget.order[: int(nodes)]), asked)
+
+    def grow(self, *asked: object) -> Iterator[Update]:
+        """The greedy construction, node by node, up to the best tree and a few nodes beyond."""
+        try:
+            _, budget = lab_of(*_where(asked))
+        except ExplorerError as error:
+            yield self._refused(str(error))
+            return
+        for nodes in range(1, min(len(budget.order), max(8, budget.best + 4)) + 1):
+            yield self._become(json.dumps(budget.order[:nodes]), asked) | {self.page.greedy: nodes}
+            time.sleep(BEAT)
+
+    def click(self, event: gr.EventData, *asked: object) -> Update:
+        """Add or remove the node that was clicked, with what hangs from it."""
+        try:
+            path = tuple(int(rank) for rank in str(event._data["node"]).split(","))
+            _, budget = lab_of(*_where(asked))
+            tree = self._paths(asked[5], budget)
+            kept = [each for each in tree if each[: len(path)] != path]
+            after = kept if path in tree else [*tree, path]
+            return self._become(json.dumps(checked_paths(after)), asked)
+        except (ExplorerError, KeyError, TypeError, ValueError) as error:
+            return self._refused(str(error) if isinstance(error, ExplorerError) else "")
+
+    def tick(self) -> Update:
+        """Show the progress of loading in the header."""
+        update = {self.page.header: updates.header(self.worker, "Tree lab")}
+        if self.worker.status.phase != "loading":
+            update[self.page.loading] = gr.Timer(active=False)
+        return update
+
+    def _become(self, text: str, asked: tuple[object, ...]) -> Update:
+        """The tree box says `text` as rank paths, and everything is about that tree."""
+        try:
+            lab, budget = lab_of(*_where(asked))
+            paths = self._paths(text, budget)
+            drawn = self._drawn(asked, lab, budget, paths)
+        except ExplorerError as error:
+            return self._refused(str(error))
+        return drawn | {self.page.tree: _json(paths)}
+
+    def _refused(self, sentence: str) -> Update:
+        return {self.page.summary: panels.status("failed", sentence or "That is no node.")}
+
+    def _paths(self, text: object, budget: BudgetCurve) -> list[RankPath]:
+        if not text or text == BEST:
+            return [tuple(path) for path in budget.order[: budget.best or 1]]
+        return sorted(parse_paths(str(text)), key=lambda path: (len(path), path))
+
+    def _drawn(
+        self, asked: tuple[object, ...], lab: TreeLab, budget: BudgetCurve, paths: list[RankPath]
+    ) -> Update:
+        report, page = lab.report(paths), self.page
+        source, machine, batch, _, pasted, _ = asked
+        costs = machine_of(str(machine), str(pasted))
+        curves = [(f"batch {b}", costs.curves_at(b)[0]) for b in costs.batches]
+        values = {tuple(node.path): (node.right, node.pays) for node in report.nodes}
+        measured = sources()[str(source)].measured(set(paths))
+        return {
+            page.summary: summary(report, budget, costs.title, int(batch), _positions(source)),
+            page.picture: shape_picture(paths, lab.heads, values),
+            page.budget: budget_figure(budget, report),
+            page.bars: independence_figure(report, measured),
+            page.costs: cost_figure(curves, report.rows),
+            page.buffers: _buffers(paths),
+        }
+
+
+def _where(asked: tuple[object, ...]) -> tuple[str, str, str, int, int]:
+    source, machine, batch, context, pasted, _ = asked
+    return str(source), str(machine), str(pasted or ""), int(batch), int(context)
+
+
+def _positions(source: object) -> int:
+    return sources()[str(source)].positions
+
+
+def _json(paths: list[RankPath]) -> str:
+    return json.dumps([list(path) for path in paths])
+
+
+def _buffers(paths: list[RankPath]) -> str:
+    told = {"medusa_choices": [list(path) for path in paths], **tree_buffers(paths).model_dump()}
+    return (
+        "{\n" + ",\n".join(f'"{name}": {json.dumps(value)}' for name, value in told.items()) + "\n}"
+    )
+
+
+def summary(
+    report: ShapeReport, budget: BudgetCurve, machine: str, batch: int, positions: int
+) -> str:
+    """The tree in numbers, as HTML; estimates are called so."""
+    facts = [
+        ("nodes", str(report.rows - 1)),
+        ("rows of the pass", str(report.rows)),
+        ("depth", str(report.depth)),
+        ("accepted drafts per step", f"{report.replayed - 1:.2f}"),
+        ("tokens per step, replayed", f"{report.replayed:.3f}"),
+        ("C(n)", f"{report.cost:.2f}"),
+        ("speedup, estimate", f"{report.speedup:.2f}×"),
+        ("pays from", f"{report.break_even:.2f} tokens per step"),
+    ]
+    boxes = "".join(
+        f"<div><b>{escape(value)}</b><span>{escape(name)}</span></div>" for name, value in facts
+    )
+    lines = [
+        f"Replayed on {positions:,} positions; costs of {machine}, batch size {batch}.",
+        _effects(report),
+        _advice(report, budget),
+    ]
+    link = "./#" + "&".join(
+        ["example=code", f"tree={quote(_json([tuple(p) for p in report.paths]))}"]
+    )
+    told = "".join(f"<p>{escape(line)}</p>" for line in lines)
+    return (
+        f'<div class="tl-facts">{boxes}</div>{told}'
+        f'<p><a class="tl-use" href="{escape(link)}">Use in Explore</a></p>'
+    )
+
+
+def _effects(report: ShapeReport) -> str:
+    together, harder = report.joint - report.product, report.replayed - report.joint
+    return (
+        f"Heads that are right together change the product's estimate by {together:+.3f} tokens a "
+        f"step; that steps start at harder tokens changes it by {harder:+.3f}."
+    )
+
+
+def _advice(report: ShapeReport, budget: BudgetCurve) -> str:
+    idle = [node for node in report.nodes if not node.pays]
+    parts = [f"{len(idle)} of {len(report.nodes)} nodes do not pay for their row here (pale)."]
+    if report.next_node is not None and report.next_speedup is not None:
+        change = report.next_speedup - report.speedup
+        parts.append(f"The best node to add is {report.next_node}: {change:+.3f}×.")
+    if budget.best:
+        parts.append(f"Best of all: {budget.best} nodes, {max(budget.speedups):.2f}×.")
+    else:
+        parts.append("No tree beats plain decoding here.")
+    return " ".join(parts)
+
+
+def connect_tree(worker: ModelWorker, demo: gr.Blocks) -> TreePage:
+    """Build the Tree lab and wire its components to their handlers."""
+    handlers = TreeHandlers(worker)
+    page = handlers.page
+    quiet = {"show_progress": "hidden", "api_visibility": "private", "concurrency_limit": 8}
+    outputs = [*page.shown, page.tree]
+    for component in (page.source, page.machine, page.batch, page.context):
+        component.change(handlers.show, page.asked, page.shown, **quiet)
+    for box in (page.pasted, page.tree):
+        box.submit(handlers.show, page.asked, page.shown, **quiet)
+    page.named.input(handlers.name, [page.named, *page.asked], outputs, **quiet)
+    page.widths.submit(handlers.widen, [page.widths, *page.asked], outputs, **quiet)
+    page.greedy.release(handlers.trim, [page.greedy, *page.asked], outputs, **quiet)
+    page.grow.click(
+        handlers.grow, page.asked, [*outputs, page.greedy], trigger_mode="once", **quiet
+    )
+    page.picture.submit(handlers.click, page.asked, outputs, **quiet)
+    page.loading.tick(handlers.tick, None, [page.header, page.loading], **quiet)
+    demo.load(handlers.tick, None, [page.header, page.loading], **quiet)
+    demo.load(handlers.name, [page.named, *page.asked], outputs, **quiet)
+    return page

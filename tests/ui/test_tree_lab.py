@@ -1,0 +1,156 @@
+"""The Tree lab and Heads pages behind the browser: what each request changes."""
+
+import json
+from types import SimpleNamespace
+
+import gradio as gr
+import pytest
+
+from explorer.analysis.cost_file import shipped_costs
+from explorer.ui.heads_handlers import NEEDS_MODEL, HeadsHandlers
+from explorer.ui.limits import PUBLIC
+from explorer.ui.tree_handlers import TreeHandlers
+from explorer.ui.tree_sources import PASTED, machines, recorded_runs, sources
+from explorer.ui.worker import ModelWorker
+
+EVIL = "<script>alert(1)</script>"
+
+
+@pytest.fixture(scope="module")
+def lab():
+    with gr.Blocks():
+        return TreeHandlers(ModelWorker(lambda progress: None))
+
+
+def asked(tree="", source=None, machine=None, batch=1, context=128, pasted=""):
+    machine = machine or next(name for name in machines() if name.startswith("bf16"))
+    return (source or next(iter(recorded_runs())), machine, batch, context, pasted, tree)
+
+
+def names(update):
+    return {component.elem_id for component in update}
+
+
+def test_a_tree_fills_every_figure(lab):
+    update = lab.show(*asked("[[0],[1],[0,0]]"))
+    page = lab.page
+    assert set(update) == set(page.shown)
+    assert "estimate" in update[page.summary]
+    assert "Use in Explore" in update[page.summary]
+    assert update[page.picture].count('data-does="remove"') == 3
+    told = json.loads(update[page.buffers])
+    assert told["medusa_choices"] == [[0], [1], [0, 0]]
+    assert told["tree_indices"] == [0, 1, 2, 11]
+    assert told["retrieve_indices"] == [[0, 1, 3], [0, 2, -1]]
+    assert [bar.x for bar in update[page.bars].data]
+
+
+def test_the_best_tree_is_the_optimum_of_the_budget_curve(lab):
+    update = lab.name("best for these texts and this machine", *asked())
+    tree = json.loads(update[lab.page.tree])
+    line = next(trace for trace in update[lab.page.budget].data if trace.name == "greedy tree")
+    assert max(line.y) == line.y[len(tree) - 1]
+
+
+def test_another_machine_changes_the_estimate_and_not_the_replay(lab):
+    def facts(machine, **more):
+        return lab.show(*asked("chain:3", machine=machine, **more))[lab.page.summary]
+
+    summaries = [facts(machine) for machine in machines()]
+    replayed = {
+        text.split("tokens per step, replayed")[0].rsplit("<b>", 1)[1] for text in summaries
+    }
+    assert len(replayed) == 1
+    assert len(set(summaries)) == len(machines())
+    pasted = next(iter(shipped_costs().values())).model_copy(update={"device": EVIL})
+    text = facts(PASTED, pasted=pasted.model_dump_json())
+    assert EVIL not in text
+    assert "&lt;script&gt;" in text
+
+
+def test_a_click_adds_a_node_and_a_second_one_removes_it_with_what_hangs_from_it(lab):
+    def click(path, tree):
+        event = SimpleNamespace(_data={"node": path})
+        return json.loads(lab.click(event, *asked(json.dumps(tree)))[lab.page.tree])
+
+    assert click("1", [[0], [0, 0]]) == [[0], [1], [0, 0]]
+    assert click("0", [[0], [1], [0, 0]]) == [[1]]
+
+
+def test_growing_shows_one_node_more_each_time(lab, monkeypatch):
+    monkeypatch.setattr("explorer.ui.tree_handlers.BEAT", 0)
+    sizes = [len(json.loads(update[lab.page.tree])) for update in lab.grow(*asked())]
+    assert sizes == list(range(1, len(sizes) + 1))
+    assert len(sizes) >= 8
+
+
+def test_widths_that_explode_are_counted_and_refused(lab):
+    update = lab.widen("8, 8, 8, 8", *asked())
+    assert list(update) == [lab.page.summary]
+    assert "4,096 paths and 4,680 nodes" in update[lab.page.summary]
+    assert len(json.loads(lab.widen("3,2", *asked())[lab.page.tree])) == 9
+
+
+@pytest.mark.parametrize(
+    ("tree", "said"),
+    [
+        (EVIL, "There is no tree"),
+        ("chain:9", "9 deep"),
+        ("[[0, 1]]", "not its parent"),
+    ],
+)
+def test_what_is_no_tree_is_a_sentence_and_text(lab, tree, said):
+    update = lab.show(*asked(tree))
+    assert list(update) == [lab.page.summary]
+    assert said in update[lab.page.summary]
+    assert "<script>" not in update[lab.page.summary]
+
+
+def test_hostile_requests_are_sentences(lab):
+    for event in ({}, {"node": None}, {"node": EVIL}, [], None):
+        update = lab.click(SimpleNamespace(_data=event), *asked("chain:2"))
+        assert list(update) == [lab.page.summary]
+    for where in ({"source": "none"}, {"machine": "none"}, {"batch": 3}, {"machine": PASTED}):
+        assert list(lab.show(*asked("chain:2", **where))) == [lab.page.summary]
+
+
+def test_texts_of_heads_that_ship_and_recorded_runs_can_be_chosen():
+    assert any("held-out" in name for name in sources())
+    assert all(source.positions for source in sources().values())
+
+
+def test_a_recorded_checkup_needs_no_model_and_examining_says_that_it_does():
+    from explorer.ui.serve import replay
+
+    worker = ModelWorker(replay)
+    worker._load_model()
+    with gr.Blocks():
+        heads = HeadsHandlers(worker, PUBLIC)
+    (refused,) = heads.examine()
+    assert NEEDS_MODEL.split(",")[0] in refused[heads.page.status]
+    update = heads.show_recorded()
+    assert set(update) == set(heads.page.shown)
+    assert "plain decoding" in update[heads.page.report]
+    waterfall = update[heads.page.ledger].data[0]
+    assert waterfall.measure[-1] == "total"
+
+
+def test_examining_shows_what_the_doctor_found():
+    from explorer.analysis.checkup import Checkup
+    from explorer.ui.heads_handlers import RECORDED
+
+    found = Checkup.model_validate(json.loads(RECORDED.read_bytes()))
+    asked_for = {}
+
+    def checkup(lab, **given):
+        asked_for.update(given)
+        return found.model_copy(update={"model": EVIL})
+
+    worker = ModelWorker(lambda progress: SimpleNamespace(description="fake"), checkup=checkup)
+    worker._load_model()
+    with gr.Blocks():
+        heads = HeadsHandlers(worker, PUBLIC)
+    last = list(heads.examine())[-1]
+    assert "Measured just now" in last[heads.page.status]
+    assert EVIL not in last[heads.page.report]
+    assert asked_for["tokens"] <= PUBLIC.new_tokens
