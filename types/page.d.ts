@@ -181,7 +181,7 @@ export interface CompareView {
 declare global {
   // What Gradio gives to js_on_load.
   const element: HTMLElement & { explorer?: unknown; compare?: unknown; steps?: unknown };
-  const props: { value: string; setup: string };
+  const props: { value: string; setup: string; able: string };
   const server: Record<"missed_events", (run: string, first: number) => Promise<string>> &
     Record<"attention_weights", (question: string) => Promise<string>> &
     Record<"upgraded_trace", (file: string) => Promise<string>>;

@@ -340,8 +340,11 @@ export interface RaceFigures {
   half_width: number | null;
   estimate: boolean;
   break_even: number | null;
-  kind: "none" | "slow" | "even" | "fast";
+  kind: "none" | "slow" | "even" | "fast" | "unclear" | "busy";
   words: string;
+  reason: string;
+  suggestion?: Suggestion | null;
+  telling_step?: number | null;
 }
 
 /** Tokens per second of both, prefill excluded, and how many texts were the same. */
@@ -440,6 +443,14 @@ export interface StepFloor {
   /** weights of model and heads, keys and values */
   bytes: number;
   milliseconds: number;
+}
+
+/** What a reader can do next: look at a step, or run again with some settings changed. */
+export interface Suggestion {
+  does: "look" | "run";
+  label: string;
+  step?: number | null;
+  settings: Record<string, string | number>;
 }
 
 /** Where the time of a step went, in milliseconds. `record` is no part of a lane's clock. */

@@ -1,6 +1,6 @@
 // The bar on top: where the run comes from, recorded runs, and what can be done with it.
 
-import { button, h, replace, select } from "./dom.js";
+import { button, h, select } from "./dom.js";
 import { KEYS } from "./keys.js";
 import { SPEEDS } from "./playback.js";
 import { saveHtml, saveTrace } from "./save.js";
@@ -9,10 +9,12 @@ import { saveHtml, saveTrace } from "./save.js";
 
 const PACKED = import.meta.url.startsWith("data:"); // inside such a file already
 
-/** @param {Explorer} app */
-export function barView(app) {
+/**
+ * @param {Explorer} app
+ * @param {Element} examples
+ */
+export function barView(app, examples) {
   const caption = h("p", { class: "sx-caption" });
-  const gallery = h("span", { class: "sx-gallery" });
   const input = h("input", {
     type: "file",
     accept: ".gz,.json.gz",
@@ -39,8 +41,8 @@ export function barView(app) {
   const element = h(
     "div",
     { class: "sx-topbar" },
+    examples,
     caption,
-    gallery,
     h(
       "div",
       { class: "sx-tools" },
@@ -53,7 +55,6 @@ export function barView(app) {
   app.store.subscribe((any) => {
     if (any("source", "problem", "trace")) draw(app, caption);
     if (any("trace", "step")) needing.forEach((one) => (one.disabled = !app.view));
-    if (any("gallery")) replace(gallery, galleryList(app));
   });
   return element;
 }
@@ -69,21 +70,6 @@ function draw(app, caption) {
   caption.textContent = problem ?? source ?? "";
   caption.title = caption.textContent;
 }
-
-/** @param {Explorer} app */
-function galleryList(app) {
-  if (app.gallery.length === 0) return null;
-  /** @type {[string, string][]} */
-  const options = [["", "recorded runs …"], ...app.gallery.map(({ name }) => choice(name))];
-  const list = select("Open a recorded run", options, "", (name) => {
-    list.value = "";
-    if (name) app.openRecorded(name);
-  });
-  return list;
-}
-
-/** @type {(name: string) => [value: string, text: string]} */
-const choice = (name) => [name, name];
 
 function help() {
   const rows = KEYS.map(([key, does]) =>

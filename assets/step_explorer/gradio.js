@@ -1,5 +1,8 @@
 // Runs inside gr.HTML (js_on_load): mounts the explorer and hands it every value, in order.
-/** @import { AttentionQuestion } from "../../types/records.js" */
+/**
+ * @import { AttentionQuestion } from "../../types/records.js"
+ * @import { Example } from "../../types/page.js"
+ */
 
 // Of the app's own address only the path holds: a proxy may change scheme, host and port.
 const { pathname } = new URL(window.gradio_config?.root ?? "/", location.href);
@@ -23,6 +26,11 @@ import(`${root}step_explorer/main.js`).then(async ({ mount }) => {
     attention: async (/** @type {AttentionQuestion} */ question) =>
       JSON.parse(await server.attention_weights(JSON.stringify(question))),
     upgrade: async (/** @type {string} */ file) => JSON.parse(await server.upgraded_trace(file)),
+    fill: (/** @type {Example} */ { name }) => trigger("select", { name }),
+    ...(props.able === "run" && {
+      run: (/** @type {string} */ prompt, /** @type {object} */ settings) =>
+        trigger("submit", { prompt, settings }),
+    }),
   });
   explorer = mounted;
   element.explorer = mounted;

@@ -40,7 +40,7 @@ export function lanesView(app) {
       if (app.trace.rival) theirs.grow(app.trace, app.trace.rival);
       heads(app.trace, ours, theirs);
     }
-    if (any("trace", "grown", "step", "clock", "playing", "follow", "stage"))
+    if (any("trace", "grown", "step", "clock", "playing", "follow", "resting", "stage"))
       mark(app, ours, theirs);
     if (any("hover", "row", "step", "trace")) light(app, ours);
   });
@@ -63,7 +63,7 @@ export function lanesView(app) {
   const element = h(
     "section",
     { class: "sx-card sx-lanes", "aria-label": "Generated text" },
-    ...texts.flatMap(({ head, box }) => [head, box]),
+    h("div", { class: "sx-two" }, ...texts.map(({ head, box }) => h("div", {}, head, box))),
     legend,
   );
   element.prepend(h("div", { class: "sx-tools" }, saving(element, "lanes", "Generated text")));
@@ -211,6 +211,7 @@ class LaneText {
  */
 function mark(app, ours, theirs) {
   const { trace, state } = app;
+  ours.box.parentElement?.parentElement?.classList.toggle("is-racing", state.playing);
   if (state.step === null) return;
   const end = trace.tokensBy[state.step];
   const begin = end - trace.steps[state.step].emitted.length;

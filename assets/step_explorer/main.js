@@ -5,6 +5,7 @@ import { barView, controls } from "./bar.js";
 import { cacheView } from "./cache.js";
 import { costView } from "./cost.js";
 import { h } from "./dom.js";
+import { examplesView, promptView } from "./examples.js";
 import { listenToKeys } from "./keys.js";
 import { lanesView } from "./lanes.js";
 import { maskView } from "./mask.js";
@@ -15,6 +16,7 @@ import { Playback } from "./playback.js";
 import { presenterView } from "./presenter.js";
 import { raceView } from "./race.js";
 import { LAST_STAGE, Store } from "./store.js";
+import { storyView } from "./story.js";
 import { loadStyles } from "./styles.js";
 import { summaryView } from "./summary.js";
 import { timelineView } from "./timeline.js";
@@ -40,6 +42,8 @@ const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
  * @property {(question: AttentionQuestion) => Promise<AttentionAnswer>} [attention] weights that
  *   the trace does not carry
  * @property {Upgrade} [upgrade] a file (base64) of an earlier format as a record of this one
+ * @property {(example: Example) => unknown} [fill] put an example's prompt and settings in the page
+ * @property {(prompt: string, settings: object) => unknown} [run] run a prompt, some settings changed
  */
 
 export class Explorer {
@@ -66,6 +70,7 @@ export class Explorer {
   constructor(element, options = {}) {
     this.missed = options.missed ?? null;
     this.upgrade = options.upgrade ?? null;
+    this.options = options;
     this.playback = new Playback(this);
     this.attention = new Attention(this, options.attention ?? null);
     this.element = h("div", { class: "sx" });
@@ -78,6 +83,19 @@ export class Explorer {
 
   get state() {
     return this.store.state;
+  }
+
+  /** The name of the recorded run on view; null: it is another run. */
+  get recorded() {
+    return this.#recorded;
+  }
+
+  /** Runs the prompt on view again with some settings changed; null where nothing can run. */
+  get rerun() {
+    const { run } = this.options;
+    const prompt = this.trace.header?.prompt;
+    if (!run || prompt === undefined) return null;
+    return (/** @type {object} */ settings) => run(prompt, settings);
   }
 
   /** The step on view; null before there is one. */
@@ -117,7 +135,7 @@ export class Explorer {
   get moment() {
     const { state, trace } = this;
     if (state.playing) return state.clock;
-    if (state.step === null || state.step === trace.newest) return null;
+    if (state.step === null || state.step === trace.newest || state.resting) return null;
     return trace.clock[state.step];
   }
 
@@ -134,6 +152,7 @@ export class Explorer {
     this.store.set({
       step: clamped,
       follow: false,
+      resting: false,
       ...(changed ? { row: null, hover: null } : {}),
     });
   }
@@ -190,9 +209,11 @@ export class Explorer {
     this.trace = trace;
     this.#recorded = recorded;
     this.#run = { id: null, next: 0 };
-    const first = trace.newest === null ? null : Math.min(step ?? 0, trace.newest);
+    const first =
+      trace.newest === null ? null : Math.min(step ?? trace.tellingStep ?? 0, trace.newest);
     this.store.set({
       step: first,
+      resting: step === null,
       row: null,
       hover: null,
       live: false,
@@ -201,7 +222,7 @@ export class Explorer {
       source: `${source} · ${describe(trace)}`,
     });
     this.store.touch("trace");
-    if (play && !calm()) this.playback.start();
+    if (play && !calm()) this.playback.start(0);
   }
 
   /**
@@ -232,6 +253,16 @@ export class Explorer {
         this.open(trace, label, { recorded: entry.name, ...more });
       }),
     );
+  }
+
+  /**
+   * Open an example's recorded run, and put its prompt where it can be run.
+   * @param {string} name
+   */
+  async choose(name) {
+    const example = this.gallery.find((one) => one.name === name);
+    if (example) this.options.fill?.(example);
+    await this.openRecorded(name, { play: true });
   }
 
   /**
@@ -313,6 +344,7 @@ export class Explorer {
     this.#recorded = null;
     this.store.set({
       step: null,
+      resting: false,
       row: null,
       hover: null,
       live: true,
@@ -342,6 +374,9 @@ export class Explorer {
       this.show(this.#wantedStep);
       this.#wantedStep = null;
     }
+    const ended = this.state.live && !live;
+    if (ended && this.state.follow)
+      this.store.set({ step: this.trace.tellingStep, row: null, resting: true });
     this.store.set({ live, ...(live ? {} : { follow: false }) });
     this.store.touch("grown");
   }
@@ -367,7 +402,7 @@ function describe({ header }) {
     model,
     backend,
     device,
-    `tree ${settings.tree}`,
+    ...(["medusa", "hydra"].includes(settings.method) ? [`tree ${settings.tree}`] : []),
     settings.acceptance,
     ...earlier,
     header.created.slice(0, 10),
@@ -377,12 +412,14 @@ function describe({ header }) {
 /** @param {Explorer} app */
 function layout(app) {
   return [
-    barView(app),
+    barView(app, examplesView(app)),
+    promptView(app),
     presenterView(app),
-    h("div", { class: "sx-row sx-row-race" }, lanesView(app), raceView(app), costView(app)),
+    storyView(app),
+    h("div", { class: "sx-row sx-row-race" }, lanesView(app), raceView(app)),
     timelineView(app, controls(app)),
-    h("div", { class: "sx-row sx-row-step" }, treeView(app), maskView(app), verdictView(app)),
-    cacheView(app),
+    h("div", { class: "sx-row sx-row-step" }, treeView(app), verdictView(app), maskView(app)),
+    h("div", { class: "sx-row sx-row-deep" }, cacheView(app), costView(app)),
     summaryView(app),
   ];
 }

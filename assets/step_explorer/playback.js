@@ -8,11 +8,11 @@
 /** @type {[factor: string, name: string][]} */
 export const SPEEDS = [
   ["step", "1 step a second"],
-  ["0.25", "0.25×"],
-  ["0.5", "0.5×"],
-  ["1", "1× recorded time"],
-  ["2", "2×"],
-  ["4", "4×"],
+  ["0.25", "measured pace ×¼"],
+  ["0.5", "measured pace ×½"],
+  ["1", "measured pace ×1"],
+  ["2", "measured pace ×2"],
+  ["4", "measured pace ×4"],
 ];
 
 export class Playback {
@@ -30,14 +30,16 @@ export class Playback {
     else this.start();
   }
 
-  start() {
+  /** @param {number | null} from seconds; null: from the step on view, or again from the start */
+  start(from = null) {
     const { app } = this;
     const { trace, state } = app;
     if (state.step === null) return;
-    const atEnd = state.clock === null ? state.step === trace.newest : state.clock >= trace.seconds;
-    const from = atEnd ? 0 : trace.clock[state.step];
+    cancelAnimationFrame(this.#frame);
+    from ??= state.step === trace.newest ? 0 : trace.clock[state.step];
     app.store.set({
       playing: true,
+      resting: false,
       follow: false,
       clock: from,
       step: trace.stepAt(from),
@@ -71,7 +73,8 @@ export class Playback {
     this.#last = now;
     const clock = state.clock + passed * this.#rate(trace, state.clock);
     if (clock >= trace.seconds) {
-      app.store.set({ playing: false, clock: null, step: trace.newest, row: null });
+      const step = trace.tellingStep;
+      app.store.set({ playing: false, clock: null, step, row: null, resting: true });
       return;
     }
     const step = trace.stepAt(clock);

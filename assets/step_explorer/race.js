@@ -1,13 +1,12 @@
 // The race on one clock: tokens against seconds of each lane's own work, and the speedup.
 
-import { h, replace, s } from "./dom.js";
-import { NONE, plural, ratio } from "./numbers.js";
+import { s } from "./dom.js";
 import { Picture } from "./picture.js";
 import { nameOf } from "./trace.js";
 
 /**
  * @import { Explorer } from "./main.js"
- * @import { Lane, Trace } from "./trace.js"
+ * @import { Lane } from "./trace.js"
  */
 
 const LANES = ["own", "rival"]; // the run itself, and the other lane of the race
@@ -27,16 +26,13 @@ const MARGIN = { left: 30, right: 8, top: 6, bottom: 16 };
 export function raceView(app) {
   /** @type {Parts | null} */
   let parts = null;
-  const figure = h("div", { class: "sx-speedup" });
   const picture = new Picture(
     "race",
     "The race",
-    "tokens against seconds of each lane's own work",
+    "tokens over time, each method timed on its own",
     draw,
     { zooms: false },
   );
-  picture.element.insertBefore(figure, picture.box);
-
   function draw() {
     const scale = scaleOf(app, picture.size);
     const svg = s("svg", {
@@ -64,11 +60,11 @@ export function raceView(app) {
       return;
     }
     [app.trace, app.trace.rival].forEach((lane, i) => {
-      lines[i].setAttribute("d", lane ? stepped(scale, lane) : "");
+      lines[i].setAttribute("d", lane ? stepped(scale, lane, app.state.clock ?? Infinity) : "");
       nameAt(names[i], scale, lane, i === 0 ? -4 : 11);
+      if (app.state.playing) names[i].setAttribute("visibility", "hidden"); // at the lines' ends
     });
     place();
-    speedup(figure, app.trace);
   }
 
   function place() {
@@ -83,10 +79,9 @@ export function raceView(app) {
 
   app.store.subscribe((any) => {
     if (any("trace", "presenter")) picture.redraw();
-    if (any("trace", "grown")) fill();
-    if (any("step", "clock", "playing", "follow")) place();
+    if (any("trace", "grown", "clock", "playing")) fill();
+    else if (any("step", "follow", "resting")) place();
   });
-  speedup(figure, app.trace);
   return picture.element;
 }
 
@@ -150,13 +145,16 @@ function axes(scale) {
 /**
  * @param {Scale} scale
  * @param {Lane} lane
+ * @param {number} until seconds: while a race is watched, what comes later is not drawn
  */
-function stepped(scale, { clock, tokensBy }) {
+function stepped(scale, { clock, tokensBy }, until) {
   let path = `M${scale.x(0)} ${scale.y(0)}`;
   clock.forEach((time, i) => {
+    if (time > until) return;
     path += `H${scale.x(time).toFixed(1)}V${scale.y(tokensBy[i]).toFixed(1)}`;
   });
-  return path;
+  const end = clock.at(-1) ?? 0;
+  return until < end ? `${path}H${scale.x(until).toFixed(1)}` : path;
 }
 
 /**
@@ -172,35 +170,4 @@ function nameAt(text, scale, lane, shift) {
   text.textContent = nameOf(lane);
   text.setAttribute("x", String(Math.max(scale.x(time) - 4, MARGIN.left + 46)));
   text.setAttribute("y", String(Math.max(10, scale.y(lane.tokens.length) + shift)));
-}
-
-/**
- * The large figure: how much faster (or slower), and how sure that is.
- * @param {HTMLElement} element
- * @param {Trace} trace
- */
-function speedup(element, trace) {
-  const { figures } = trace;
-  if (figures === null || figures.speedup === null) {
-    element.className = "sx-speedup is-none";
-    return replace(
-      element,
-      h("strong", {}, NONE),
-      h("p", {}, "speedup over the other lane"),
-      h("p", {}, "nothing measured yet"),
-    );
-  }
-  const { speedup: value, half_width, estimate, kind, words, lane, rival } = figures;
-  const name = trace.rival ? nameOf(trace.rival).toLowerCase() : "";
-  const how = estimate
-    ? `estimate: only ${plural(rival.tokens, "token")} of ${name} so far`
-    : `total time saved, measured, ${plural(lane.tokens, "token")}, ${plural(lane.steps, "step")}`;
-  element.className = `sx-speedup is-${kind}`;
-  const sure = half_width === null || estimate ? "" : ` ± ${ratio(half_width)}`;
-  return replace(
-    element,
-    h("strong", {}, `${ratio(value)}×`, h("em", {}, sure)),
-    h("p", {}, words.replace("{rival}", name)),
-    h("p", {}, how),
-  );
 }

@@ -13,6 +13,7 @@ const NEWS = /** @type {const} */ (["trace", "grown", "attention", "gallery"]);
  * @property {boolean} follow keep to the newest step
  * @property {boolean} live the run still goes on
  * @property {boolean} playing
+ * @property {boolean} resting after a race: all of it is shown, beside the step that says most
  * @property {string} speed a factor of recorded time, or one step a second
  * @property {number | null} clock seconds on the lanes' clock while it plays
  * @property {number} stage how much of the step is revealed
@@ -39,7 +40,8 @@ export class Store {
     follow: true,
     live: false,
     playing: false,
-    speed: "step",
+    resting: false,
+    speed: "0.25",
     clock: null,
     stage: LAST_STAGE,
     presenter: false,

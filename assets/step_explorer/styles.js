@@ -8,6 +8,7 @@ export const STYLES = [
   "pictures.css",
   "charts.css",
   "panels.css",
+  "story.css",
   "term.css",
   "presenter.css",
   "narrow.css",

@@ -197,6 +197,12 @@ export class Trace extends Lane {
     return Math.max(this.clock.at(-1) ?? 0, this.rival?.clock.at(-1) ?? 0);
   }
 
+  /** Where to rest: the step that shows most, by explorer/analysis; null before there is one. */
+  get tellingStep() {
+    const telling = this.figures?.telling_step ?? this.newest;
+    return telling === null || this.newest === null ? null : Math.min(telling, this.newest);
+  }
+
   /**
    * @param {number} id
    * @param {Piece} piece
@@ -294,6 +300,7 @@ function shapeOf(paths) {
  * @param {{ header: Header | null }} lane
  */
 export function nameOf({ header }) {
+  if (header?.settings.method === "plain") return "Plain decoding"; // older traces: "Plain"
   const words = (header?.settings.method ?? "").replaceAll("-", " ");
   // Traces from before they said it: "draft-model" is "Draft model".
   return header?.shown?.title ?? words.slice(0, 1).toUpperCase() + words.slice(1);

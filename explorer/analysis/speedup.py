@@ -14,8 +14,10 @@ import numpy as np
 from scipy.special import stdtrit
 
 from explorer.analysis.formulas import acceptance_rate
+from explorer.analysis.race_reason import explained
 from explorer.records.figures import LaneFigures, RaceFigures
-from explorer.records.schema import Lane, Step, Trace, TreeShape
+from explorer.records.schema import Lane, Settings, Step, Trace, TreeShape
+from explorer.records.step_facts import StepFacts
 
 MIN_RIVAL_TOKENS = 16  # fewer are too few for a measured figure
 MAX_BLOCKS = 16
@@ -73,11 +75,23 @@ def lane_figures(samples: Samples) -> LaneFigures:
 
 def race_figures(trace: Trace) -> RaceFigures:
     """The figures of a race so far; both lanes may still be running, or empty."""
-    return compare(Samples.of_lane(trace), Samples.of_lane(trace.rival))
+    lanes = StepFacts.of_lane(trace), StepFacts.of_lane(trace.rival)
+    return figures_of(*lanes, trace.header.settings)
+
+
+def figures_of(
+    lane: Sequence[StepFacts], rival: Sequence[StepFacts], settings: Settings | None
+) -> RaceFigures:
+    """`race_figures` from the facts of the steps so far; `settings` None: not known yet."""
+    samples = (
+        Samples.of_pairs([(step.tokens, step.milliseconds) for step in steps])
+        for steps in (lane, rival)
+    )
+    return explained(compare(*samples), lane, rival, settings)
 
 
 def compare(lane: Samples, rival: Samples) -> RaceFigures:
-    """`race_figures` from samples."""
+    """The figures of a race from samples, without their reason."""
     ours, theirs = lane_figures(lane), lane_figures(rival)
     speedup = None
     if ours.tokens_per_second is not None and theirs.tokens_per_second:
@@ -112,11 +126,11 @@ def _standing(speedup: float | None, half_width: float | None) -> tuple[Standing
         return "none", "nothing measured yet"
     if SLOWER <= speedup <= FASTER:
         return "even", "as fast as {rival}"
-    unsure = half_width is not None and abs(speedup - 1) < half_width
-    doubt = ", but within the spread" if unsure else ""
+    if half_width is not None and abs(speedup - 1) < half_width:
+        return "unclear", "no clear difference"
     if speedup < SLOWER:
-        return "slow", f"slower than {{rival}}{doubt}"
-    return "even" if unsure else "fast", f"faster than {{rival}}{doubt}"
+        return "slow", "slower than {rival}"
+    return "fast", "faster than {rival}"
 
 
 def relative_half_width(lane: Samples, rival: Samples) -> float | None:

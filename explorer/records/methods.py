@@ -96,7 +96,7 @@ METHODS = {
     for method in (
         Method(
             PLAIN,
-            title="Plain",
+            title="Plain decoding",
             code="Pl",
             explanation="One token per pass of the base model: the baseline.",
             source="",

@@ -37,7 +37,12 @@ class Handlers:
     def __init__(self, worker: ModelWorker, limits: Limits) -> None:
         self.worker, self.limits = worker, limits
         self._sessions: WeakValueDictionary[str, Session] = WeakValueDictionary()
-        self.page: Page = build_page(limits, self.missed, AttentionDesk(worker, limits).answer)
+        self.page: Page = build_page(
+            limits,
+            self.missed,
+            AttentionDesk(worker, limits).answer,
+            runs=not worker.recorded_only,
+        )
 
     def missed(self, key: str, first: int) -> str:
         """The events of a run from number `first` on, for a browser that lacks some."""
@@ -82,6 +87,16 @@ class Handlers:
             self.worker.leave(ticket)
         if not session.superseded:
             yield self._ended(session)
+
+    def asked_again(self, *values: object, event: gr.EventData) -> list[object]:
+        """The prompt and settings of a run that the step explorer suggests: some are changed."""
+        asked = event._data if isinstance(event._data, dict) else {}
+        changes = asked.get("settings")
+        changes = changes if isinstance(changes, dict) else {}
+        if "max_new_tokens" in changes:
+            changes["max_new_tokens"] = min(changes["max_new_tokens"], self.limits.new_tokens)
+        given = zip(SettingsInputs.names(), values, strict=True)
+        return [str(asked.get("prompt", "")), *(changes.get(name, old) for name, old in given)]
 
     def stop(self, session: Session | None) -> None:
         """Ask the tab's run to end."""
@@ -184,11 +199,7 @@ def connect(worker: ModelWorker, limits: Limits, demo: gr.Blocks) -> Page:
         **QUIET,
     )
     changed = [getattr(page.settings, name) for name in CHANGED]
-    for button, example in zip(page.examples, EXAMPLES, strict=True):
-        values = [example.prompt, *example.changes()]
-        button.click(
-            lambda values=values: values, None, [page.prompt, *changed], queue=False, **QUIET
-        )
+    page.explorer.select(filled, None, [page.prompt, *changed], queue=False, **QUIET)
     ticking: dict[str, Any] = QUIET | {"outputs": [page.status, page.header, page.loading]}
     page.loading.tick(handlers.tick, page.session, **ticking)
     demo.load(handlers.tick, page.session, **ticking)
@@ -201,6 +212,13 @@ def connect(worker: ModelWorker, limits: Limits, demo: gr.Blocks) -> Page:
         api_visibility="private",
     )
     return page
+
+
+def filled(event: gr.EventData) -> list[object]:
+    """The prompt and the settings `CHANGED` of the example that a browser chose, by its name."""
+    name = event._data.get("name") if isinstance(event._data, dict) else None
+    example = next((one for one in EXAMPLES if one.name == name), EXAMPLES[0])
+    return [example.prompt, *example.changes()]
 
 
 def _connect_runs(handlers: Handlers) -> None:
@@ -216,3 +234,7 @@ def _connect_runs(handlers: Handlers) -> None:
     asked = [page.session, page.prompt, *settings]
     gr.on([page.run.click, page.prompt.submit], handlers.run, asked, **run)
     page.go_on.click(handlers.go_on, [page.session, *settings], **run)
+    rerun = page.explorer.submit(
+        handlers.asked_again, settings, [page.prompt, *settings], queue=False, **QUIET
+    )
+    rerun.then(handlers.run, asked, **run)

@@ -31,7 +31,6 @@ class Page:
     stop: gr.Button
     go_on: gr.Button
     why_not: gr.HTML
-    examples: list[gr.Button]
     settings: SettingsInputs
     settings_button: gr.Button
     settings_panel: gr.Column
@@ -45,19 +44,33 @@ class Page:
 
 
 def build_page(
-    limits: Limits, missed: Callable[[str, int], str], attention: Callable[[str], str]
+    limits: Limits,
+    missed: Callable[[str, int], str],
+    attention: Callable[[str], str],
+    runs: bool = True,
 ) -> Page:
-    """Lay out the page inside the current gr.Blocks. `missed`, `attention`: see step_explorer."""
+    """Lay out the page inside the current gr.Blocks. `missed`, `attention`: see step_explorer.
+
+    `runs` False: recorded runs only, without the buttons that could not work.
+    """
     parts: dict[str, Any] = {
         "session": gr.State(Session(), delete_callback=stop_session),
         "loading": gr.Timer(0.5),
         "header": _html(panels.header("loading …", []), "mx-header-block"),
     }
-    parts |= _prompt_row()
-    parts |= _toolbar()
+    gr.HTML(
+        panels.intro(),
+        js_on_load=(ASSETS / "ui" / "intro.js").read_text(encoding="utf-8"),
+        apply_default_css=False,
+        elem_id="mx-intro-block",
+    )
+    parts |= _prompt_row(runs)
+    parts |= _toolbar(runs)
     with gr.Column(visible=False, elem_id="mx-settings") as settings_panel:
         parts |= {"settings": settings_inputs(limits), "settings_panel": settings_panel}
-    parts["explorer"] = step_explorer(missed, attention, elem_id="mx-explorer")
+    parts["explorer"] = step_explorer(
+        missed, attention, elem_id="mx-explorer", able="run" if runs else ""
+    )
     return Page(**parts)
 
 
@@ -65,8 +78,8 @@ def _html(value: str, name: str) -> gr.HTML:
     return gr.HTML(value, elem_id=name, apply_default_css=False, js_on_load=None)
 
 
-def _prompt_row() -> dict[str, object]:
-    with gr.Row(elem_id="mx-ask", equal_height=True):
+def _prompt_row(runs: bool) -> dict[str, object]:
+    with gr.Row(elem_id="mx-ask", equal_height=True, visible=runs):
         prompt = gr.Textbox(
             EXAMPLES[0].prompt,
             label="Prompt",
@@ -97,17 +110,13 @@ def _title_of_continue() -> gr.HTML:
     )
 
 
-def _toolbar() -> dict[str, object]:
+def _toolbar(runs: bool) -> dict[str, object]:
     with gr.Row(elem_id="mx-toolbar"):
-        with gr.Row(elem_id="mx-examples"):
-            examples = [
-                gr.Button(example.name, size="sm", min_width=40, elem_classes="mx-quiet")
-                for example in EXAMPLES
-            ]
-            settings = gr.Button("Settings", size="sm", min_width=40, elem_id="mx-settings-button")
+        settings = gr.Button(
+            "Settings", size="sm", min_width=40, elem_id="mx-settings-button", visible=runs
+        )
         status = _html(panels.status("loading", "Starting"), "mx-status-block")
     return {
-        "examples": examples,
         "settings_button": settings,
         "settings_open": gr.State(False),
         "status": status,

@@ -17,6 +17,20 @@ PAGES = {
 }
 
 
+INTRO = (
+    "A language model writes one token per pass. Here small heads guess several ahead, and one "
+    "pass checks them all: the same text in fewer passes. Watch the race, then look inside."
+)
+
+
+def intro() -> str:
+    """What this is, in one line that can be dismissed."""
+    return (
+        f'<p class="mx-intro">{escape(INTRO)}<button type="button" '
+        'aria-label="Dismiss the introduction" title="Do not show this again">×</button></p>'
+    )
+
+
 def header(description: str, notes: Sequence[str], page: str = "Explore") -> str:
     """Name of the app, its pages, the model, and notes about it. `page` is the current one."""
     lines = "".join(f"<li>{escape(note)}</li>" for note in notes)

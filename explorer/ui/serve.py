@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 SPACE_PORT = 7860
 TITLE = "Medusa Explorer"
 REPLAY = (
-    "Recorded runs only: open one from the list below, or a saved trace. To run prompts, start the "
-    "app without --replay."
+    "Recorded runs only: choose an example, or open a saved trace. To run prompts, start the app "
+    "without --replay."
 )
 
 
@@ -109,6 +109,7 @@ def what_to_serve(
 ) -> tuple[ModelWorker, Limits, str | None, int | None, bool]:
     """The arguments of `serve` for the options of the command line."""
     worker = ModelWorker(replay if args.replay else loader(args))
+    worker.recorded_only = args.replay
     return worker, PUBLIC if args.public else PRIVATE, args.host, args.port, args.mcp
 
 

@@ -11,10 +11,10 @@ from explorer.records.continuation import Continuation
 from explorer.records.events import Event, RunStarted, StepRecorded
 from explorer.records.figures import RaceFigures
 from explorer.records.schema import Header
+from explorer.records.step_facts import StepFacts
 from explorer.ui.wire import Wire
 from explorer.ui.worker import Ticket
 
-Steps = list[tuple[int, float]]  # tokens and milliseconds of each step
 Phase = Literal["empty", "waiting", "running", "done", "stopped", "failed"]
 
 
@@ -69,7 +69,7 @@ class Session(Successive):
     header: Header | None = None
     tokens: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
     earlier: Continuation | None = None
-    _steps: tuple[Steps, Steps] = field(default_factory=lambda: ([], []))
+    _steps: tuple[list[StepFacts], list[StepFacts]] = field(default_factory=lambda: ([], []))
     _sent: int = 0
 
     @property
@@ -92,7 +92,7 @@ class Session(Successive):
         self.wire.add(event)
         if isinstance(event, StepRecorded):
             self.tokens[event.lane].extend(event.step.emitted)
-            self._steps[event.lane].append((len(event.step.emitted), event.step.timings.step))
+            self._steps[event.lane].append(StepFacts.of(event.step))
         elif isinstance(event, RunStarted) and event.lane == 0:
             self.header = event.header
 
@@ -103,9 +103,9 @@ class Session(Successive):
 
     def figures(self) -> RaceFigures:
         """The figures of the race so far."""
-        from explorer.analysis.speedup import Samples, compare  # takes a second: the page is first
+        from explorer.analysis.speedup import figures_of  # takes a second: the page is first
 
-        return compare(*(Samples.of_pairs(steps) for steps in self._steps))
+        return figures_of(*self._steps, self.header.settings if self.header else None)
 
 
 def stop_session(session: Successive | None) -> None:

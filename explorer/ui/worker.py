@@ -98,6 +98,7 @@ class ModelWorker:
         self._lock = threading.Lock()
         self.status = Status("loading", "Starting")
         self.lab: Lab | None = None
+        self.recorded_only = False  # set where nothing is ever loaded
 
     def start(self) -> None:
         """Begin to load; returns at once."""

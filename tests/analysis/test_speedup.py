@@ -152,9 +152,9 @@ def test_how_a_lane_stands_in_words(step, milliseconds, kind, words):
     assert (race.kind, race.words) == (kind, words)
 
 
-def test_a_difference_within_the_spread_is_called_so(step):
+def test_a_difference_within_the_spread_is_called_unclear(step):
     times = [10, 30, 12, 29, 11, 28, 31, 9]
     race = race_of([step(verify=t) for t in times], [step(verify=21)] * 20)
-    assert race.kind == "even"
-    assert race.words == "faster than {rival}, but within the spread"
+    assert race.kind == "unclear"
+    assert race.words == "no clear difference"
     assert race_of([], []).words == "nothing measured yet"

@@ -115,13 +115,13 @@ def test_the_exported_page_opens_offline(alone, browser, trace, tmp_path):
     context.close()
 
 
-def test_recorded_runs_open_from_the_list_and_by_link(alone):
+def test_recorded_runs_open_by_their_example_and_by_link(alone):
     name = next(example.name for example in EXAMPLES[1:] if example.file)
     steps = alone(f"step_explorer/index.html#trace={name}&step=4").wait("explorer.view !== null")
     assert f"‘{name}’" in steps.text(".sx-caption")
     assert steps.step == 4
     assert not steps.state("playing")
-    steps.choose(".sx-gallery select", EXAMPLES[0].name)
+    steps.page.click(f".sx-examples button:has-text('{EXAMPLES[0].name}')")
     steps.wait(f"explorer.state.source.includes('‘{EXAMPLES[0].name}’')")
     steps.show(2).page.click(".sx-topbar >> text=link")
     link = f"#trace={EXAMPLES[0].name}&step=2"

@@ -24,14 +24,16 @@ def test_before_the_first_run_a_recorded_one_plays(scripted_url, tab):
     assert "Recorded run" in page.text(".sx-caption")
 
 
-def test_examples_fill_the_prompt_and_the_settings_they_need(scripted_url, tab):
+def test_examples_open_their_recording_and_fill_the_prompt_and_settings(scripted_url, tab):
     page = tab(scripted_url).ready()
-    page.page.click("#mx-examples button:has-text('typical')")
+    page.page.click(".sx-examples button:has-text('typical')")
     page.wait_until("document.querySelector('#mx-prompt textarea').value.includes('harbour')")
     page.open_settings()
     temperature = "document.querySelector('#mx-temperature input[type=number]').value"
     page.wait_until(f"{temperature} === '0.7'")
-    page.page.click("#mx-examples button:has-text('JSON')")
+    assert "harbour" in page.text(".sx-prompt")
+    assert "Typical acceptance" in page.text(".sx-prompt-hint")
+    page.page.click(".sx-examples button:has-text('JSON')")
     page.wait_until("document.querySelector('#mx-prompt textarea').value.includes('JSON')")
     page.wait_until(f"{temperature} === '0'")
 
@@ -71,8 +73,9 @@ def test_two_tabs_have_their_own_sessions_and_wait_for_each_other(scripted_url, 
     ours, theirs = first.lane("own"), second.lane("own")
     assert ours != theirs
     assert TEXT.startswith(theirs)
+    first.show(2)
     second.show(1)
-    assert first.step != 1
+    assert first.step == 2
 
 
 def test_a_tab_that_is_closed_frees_the_model(scripted_url, tab):

@@ -95,7 +95,7 @@ def test_few_samples_are_an_estimate_in_words(alone, trace):
         with_rival(trace, trace.rival.steps[:9]).model_copy(update={"steps": trace.steps[:4]})
     )
     steps = alone().open(young)
-    assert "estimate: only 9 tokens of plain" in steps.text(".sx-speedup")
+    assert "estimate: only 9 tokens of plain decoding" in steps.text(".sx-speedup")
     assert "±" not in steps.text(".sx-speedup")
     alone_lane = with_figures(with_rival(trace, None))
     steps.open(alone_lane, "alone.json.gz").wait("explorer.trace.rival === null")
@@ -185,8 +185,8 @@ def test_timeline_has_a_bar_for_every_token_and_shows_plain_decoding(steps, trac
     assert sum(bars) == len(trace.new_token_ids)
     assert bars[0] == len(trace.steps)
     told = steps.show(8).text(".sx-timeline .sx-hint")
-    assert "plain was" in told
-    assert steps.texts(".sx-timeline svg text") == ["plain is here"]
+    assert "plain decoding was" in told
+    assert steps.texts(".sx-timeline svg text") == ["plain decoding is here"]
 
 
 def test_timeline_is_dragged(steps):

@@ -101,6 +101,6 @@ test("a lane is called as the run says, in old traces by its method", () => {
   const named = (method, shown) => nameOf({ header: { settings: { method }, shown } });
   assert.equal(named("hydra", { title: "Hydra heads", drafter: "" }), "Hydra heads");
   assert.equal(named("draft-model"), "Draft model");
-  assert.equal(named("plain"), "Plain");
+  assert.equal(named("plain"), "Plain decoding");
   assert.equal(nameOf({ header: null }), "");
 });

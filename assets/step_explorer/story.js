@@ -1,0 +1,113 @@
+// What the race came to, for those who have a minute: one large figure, one sentence why, what to do
+// next, and the race to be watched again. The words come with the trace: explorer/analysis.
+
+import { button, h, replace } from "./dom.js";
+import { NONE, plural, ratio } from "./numbers.js";
+import { nameOf } from "./trace.js";
+
+/**
+ * @import { Explorer } from "./main.js"
+ * @import { Child } from "./dom.js"
+ * @import { Suggestion } from "../../types/records.js"
+ * @import { Trace } from "./trace.js"
+ */
+
+/** @type {[speed: string, text: string][]} Factors of measured time. */
+const PACES = [
+  ["1", "×1"],
+  ["0.5", "×½"],
+  ["0.25", "×¼"],
+];
+
+/** @param {Explorer} app */
+export function storyView(app) {
+  const figure = h("div", { class: "sx-speedup" });
+  const reason = h("p", { class: "sx-reason" });
+  const next = h("div", { class: "sx-next" });
+  const paces = PACES.map(([speed, text]) =>
+    button(text, `Watch the race at ${text} of the measured pace`, () => watch(app, speed)),
+  );
+  const replay = h(
+    "div",
+    { class: "sx-replay", role: "group", "aria-label": "Watch the race" },
+    h("span", {}, "Watch the race"),
+    ...paces,
+  );
+  const element = h(
+    "section",
+    { class: "sx-card sx-story", "aria-label": "What the race came to" },
+    figure,
+    h("div", { class: "sx-told" }, reason, next),
+    replay,
+  );
+  const draw = () => {
+    const { figures } = app.trace;
+    const rival = app.trace.rival ? nameOf(app.trace.rival).toLowerCase() : "";
+    const said = (/** @type {string} */ words) => words.replaceAll("{rival}", rival);
+    figure.className = `sx-speedup is-${figures?.kind ?? "none"}`;
+    replace(figure, ...headline(app.trace, said));
+    reason.textContent = said(figures?.reason ?? "");
+    replace(next, app.state.live ? null : suggested(app, figures?.suggestion ?? null));
+  };
+  app.store.subscribe((any) => {
+    if (any("trace", "grown", "live")) draw();
+    if (any("trace", "playing", "speed", "step")) {
+      paces.forEach((one, i) => {
+        one.disabled = !app.view || app.state.live;
+        const on = app.state.playing && app.state.speed === PACES[i][0];
+        one.setAttribute("aria-pressed", String(on));
+      });
+    }
+  });
+  draw();
+  return element;
+}
+
+/**
+ * From the start, at the measured pace or slower; again: pause.
+ * @param {Explorer} app
+ * @param {string} speed
+ */
+function watch(app, speed) {
+  const { state } = app;
+  if (state.playing && state.speed === speed) return app.playback.stop();
+  app.store.set({ speed });
+  return app.playback.start(0);
+}
+
+/**
+ * The large figure, where there is one; in place of a figure that says nothing, words.
+ * @param {Trace} trace
+ * @param {(words: string) => string} said
+ * @returns {Child[]}
+ */
+function headline({ figures, rival }, said) {
+  if (figures === null || figures.speedup === null)
+    return [h("strong", {}, NONE), h("p", {}, "nothing measured yet")];
+  const { speedup, half_width, estimate, kind, words, lane } = figures;
+  const sure = half_width === null || estimate ? "" : ` ± ${ratio(half_width)}`;
+  const other = rival ? nameOf(rival).toLowerCase() : "the other lane";
+  const how = estimate
+    ? `estimate: only ${plural(figures.rival.tokens, "token")} of ${other} so far`
+    : `measured: ${plural(lane.tokens, "token")} in ${plural(lane.steps, "step")}`;
+  if (kind === "unclear" || kind === "busy") {
+    const measured = `${ratio(speedup)}×${sure}, ${how}`;
+    return [h("strong", { class: "is-words" }, said(words)), h("p", {}, measured)];
+  }
+  return [
+    h("strong", {}, `${ratio(speedup)}×`, h("em", {}, sure)),
+    h("p", {}, h("b", {}, said(words)), ` · ${how}`),
+  ];
+}
+
+/**
+ * @param {Explorer} app
+ * @param {Suggestion | null} suggestion
+ */
+function suggested(app, suggestion) {
+  if (!suggestion) return null;
+  const { does, label, step, settings } = suggestion;
+  if (does === "look") return button(label, label, () => app.show(step ?? 0));
+  if (!app.rerun) return null;
+  return button(label, `${label}: the same prompt, on this machine`, () => app.rerun?.(settings));
+}
