@@ -22,13 +22,14 @@ import torch
 from numba import types
 from transformers import AttentionInterface
 
-from explorer.kernels.compiled import claim, flags_at, floats_at
+from explorer.kernels.compiled import claim, exp32, flags_at, floats_at, largest
 from explorer.kernels.layout import register_mask
 from explorer.kernels.threads import on_all_threads
 
 FIXED_ORDER = "fixed_order"
 SLOT_BLOCK = 64
 FIXED_POINT = np.float32(2.0**40)
+UNSEEN = np.float32(-3.0e38)  # a score below all others
 CALL = 12  # numbers in the description of a call
 
 
@@ -37,41 +38,21 @@ def pad_slots(slots: int) -> int:
     return -(-slots // SLOT_BLOCK) * SLOT_BLOCK
 
 
-# A maximum is the same in any order, so this loop may be reordered.
-@numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"nnan", "nsz", "reassoc"})
-def _highest(scores, visible):
-    """The largest of the visible scores."""
-    top = np.float32(-3.0e38)
-    for j in range(scores.size):
-        top = max(top, scores[j] if visible[j] else np.float32(-3.0e38))
-    return top
-
-
 @numba.njit(nogil=True, cache=True, error_model="numpy")
-def _weights_of(scores, visible, exponents):
+def _weights_of(scores, visible):
     """Softmax numerators, in place: exp(score − max) over visible slots, 0 elsewhere.
 
     Returns their sum. It is taken in 40-bit fixed point, whose additions are exact, so its order
-    is free. exp is Cephes' expf, written out so that every slot goes through the same operations
-    whatever the vector width.
+    is free.
     """
-    top = _highest(scores, visible)
-    power_of_two = exponents.view(np.float32)
     for j in range(scores.size):
-        x = min(max(scores[j] - top, np.float32(-87.0)), np.float32(0.0))
-        n = np.floor(x * np.float32(1.44269504) + np.float32(0.5))
-        r = (x - n * np.float32(0.693359375)) - n * np.float32(-2.12194440e-4)
-        p = np.float32(1.9875691500e-4)
-        p = p * r + np.float32(1.3981999507e-3)
-        p = p * r + np.float32(8.3334519073e-3)
-        p = p * r + np.float32(4.1665795894e-2)
-        p = p * r + np.float32(1.6666665459e-1)
-        p = p * r + np.float32(5.0000001201e-1)
-        scores[j] = p * r * r + r + np.float32(1.0)
-        exponents[j] = (np.int32(n) + np.int32(127)) << np.int32(23)
+        scores[j] = scores[j] if visible[j] else UNSEEN
+    top = largest(scores)
+    for j in range(scores.size):
+        scores[j] = exp32(scores[j] - top)
     total = np.int64(0)
     for j in range(scores.size):
-        scores[j] = scores[j] * power_of_two[j] if visible[j] else np.float32(0.0)
+        scores[j] = scores[j] if visible[j] else np.float32(0.0)
         total += np.int64(scores[j] * FIXED_POINT)
     return np.float32(total / np.float64(FIXED_POINT))
 
@@ -123,7 +104,6 @@ def _attend(claimed, query, keys, values, mask, out):
     pairs = -(-n * group // 2)
     scores_a = np.empty(mask.shape[1], np.float32)
     scores_b = np.empty(mask.shape[1], np.float32)
-    exponents = np.empty(mask.shape[1], np.int32)
     out_a, out_b = np.empty(size, np.float32), np.empty(size, np.float32)
     item = claim(claimed)
     while item < pairs * keys.shape[0]:
@@ -138,8 +118,8 @@ def _attend(claimed, query, keys, values, mask, out):
         a, b = scores_a[:slots], scores_b[:slots]
         g, h = kv * group + g, kv * group + h
         _score_pair(query[g, i], query[h, k], keys[kv], a, b)
-        total_a = _weights_of(a, mask[i, :slots], exponents[:slots])
-        total_b = _weights_of(b, mask[k, :slots], exponents[:slots])
+        total_a = _weights_of(a, mask[i, :slots])
+        total_b = _weights_of(b, mask[k, :slots])
         _mix_pair(a, b, values[kv], out_a, out_b)
         for d in range(size):
             out[i, g, d] = out_a[d] / total_a

@@ -27,37 +27,23 @@ def claim(_, counter):
     return types.int64(counter), generate
 
 
-def pointer(address, kind):
-    """What an intrinsic returns that reads an address as a pointer to `kind`."""
+def pointer_to(kind):
+    """A function that reads an address as a pointer to `kind`."""
 
-    def generate(context, builder, signature, arguments):
-        return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
+    @intrinsic
+    def pointer(_, address):
+        def generate(context, builder, signature, arguments):
+            return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
 
-    return types.CPointer(kind)(types.int64), generate
+        return types.CPointer(kind)(types.int64), generate
 
-
-@intrinsic
-def floats_at(_, address):
-    """An address as a pointer to float32."""
-    return pointer(address, types.float32)
+    return pointer
 
 
-@intrinsic
-def flags_at(_, address):
-    """An address as a pointer to bool."""
-    return pointer(address, types.boolean)
-
-
-@intrinsic
-def halves_at(_, address):
-    """An address as a pointer to uint16: of bf16 numbers, which numba does not have."""
-    return pointer(address, types.uint16)
-
-
-@intrinsic
-def whole_at(_, address):
-    """An address as a pointer to int64."""
-    return pointer(address, types.int64)
+floats_at = pointer_to(types.float32)
+flags_at = pointer_to(types.boolean)
+halves_at = pointer_to(types.uint16)  # of bf16 numbers, which numba does not have
+whole_at = pointer_to(types.int64)
 
 
 @intrinsic

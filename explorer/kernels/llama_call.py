@@ -6,9 +6,8 @@ import ctypes
 
 import numba
 import numpy as np
-from numba.extending import intrinsic
 
-from explorer.kernels.compiled import int64_fields, pointer
+from explorer.kernels.compiled import int64_fields, pointer_to
 
 MATRICES = ("query", "key", "value", "output", "gate", "up", "down")
 
@@ -57,9 +56,4 @@ class Pass(ctypes.Structure):
 
 
 PASS_TYPE, LAYER_TYPE = numba.from_dtype(np.dtype(Pass)), numba.from_dtype(LAYER)
-
-
-@intrinsic
-def layers_at(_, address):
-    """An address as a pointer to LAYER records."""
-    return pointer(address, LAYER_TYPE)
+layers_at = pointer_to(LAYER_TYPE)

@@ -27,26 +27,20 @@ def _tile_product(bits: int, add: bool):
     return product
 
 
-@intrinsic
-def _scores(_, queries, query_bytes, count, keys, size, out, out_bytes):
-    def generate(context, builder, signature, arguments):
-        queries, query_bytes, count, keys, size, out, out_bytes = arguments
-        rows, into = Rows(queries, query_bytes), Rows(out, out_bytes)
-        emit_scores(builder, rows, count, keys, size, into, instruction_set().query_blocks)
-        return context.get_dummy_value()
+def _attention(emit):
+    """`kernel(rows, row_bytes, count, cached, size, out, out_bytes)`, by attend."""
 
-    return types.void(*[types.int64] * 7), generate
+    @intrinsic
+    def kernel(_, rows, row_bytes, count, cached, size, out, out_bytes):
+        def generate(context, builder, signature, arguments):
+            rows, row_bytes, count, cached, size, out, out_bytes = arguments
+            rows, into = Rows(rows, row_bytes), Rows(out, out_bytes)
+            emit(builder, rows, count, cached, size, into, instruction_set().query_blocks)
+            return context.get_dummy_value()
 
+        return types.void(*[types.int64] * 7), generate
 
-@intrinsic
-def _mix(_, weights, weight_bytes, count, values, slots, out, out_bytes):
-    def generate(context, builder, signature, arguments):
-        weights, weight_bytes, count, values, slots, out, out_bytes = arguments
-        rows, into = Rows(weights, weight_bytes), Rows(out, out_bytes)
-        emit_mix(builder, rows, count, values, slots, into, instruction_set().query_blocks)
-        return context.get_dummy_value()
-
-    return types.void(*[types.int64] * 7), generate
+    return kernel
 
 
 @intrinsic
@@ -89,6 +83,7 @@ def call(_, address, a, b, c, d, e, f, g, h):
 
 product_4, product_8 = _tile_product(4, False), _tile_product(8, False)
 add_product_4, add_product_8 = _tile_product(4, True), _tile_product(8, True)
+_scores, _mix = _attention(emit_scores), _attention(emit_mix)
 ARGUMENTS = types.void(*[types.int64] * 8)
 # Each is a function of its own, called by its address: numba would else optimise it again in every
 # function that calls one that calls it, and the first start would take three times as long.
