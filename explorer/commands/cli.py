@@ -28,6 +28,7 @@ COMMANDS = {
     "calibrate": "measure this machine and the heads; find prices for auto and the best fixed tree",
     "perplexity": "measure the perplexity of texts by acceptance rule and temperature",
     "replay": "count what other trees would have done on recorded runs",
+    "overlap": "show which method would have drafted each token of a text, and how far ahead",
     "doctor": "say why decoding with these heads is, or is not, faster",
     "export": "write heads in the format of another project",
     "train": "train heads, a tuned model with its heads, or a draft model",
