@@ -6,6 +6,7 @@ import gguf
 import numpy as np
 import torch
 from torch import nn
+from transformers.integrations.gguf import GGUF_ARCHS
 from transformers.modeling_gguf_pytorch_utils import (
     TENSOR_PROCESSORS,
     TensorProcessor,
@@ -68,12 +69,14 @@ def refuse_unused(file: GGUFFile, unused: set[str]) -> None:
 
 
 def refuse_unread(network: nn.Module, file: GGUFFile) -> None:
-    """Raise ExplorerError for biases and scales that transformers' own reader did not use."""
+    """Raise ExplorerError for weights of the file that transformers' own reader did not use."""
+    if file.architecture in GGUF_ARCHS:
+        return  # its newer reader reports them itself (models/whole_checkpoint.py)
     make = TENSOR_PROCESSORS.get(file.architecture, TensorProcessor)
     config = network.config.get_text_config()
-    read = get_gguf_hf_weights_map(network, make(config=config.to_dict()))
-    left = set(file.tensors) - read.keys() - set(FACTORS)
-    refuse_unused(file, {name for name in left if name.endswith((".bias", ".scale"))})
+    read = get_gguf_hf_weights_map(network, make(config=config.to_dict())).keys() | set(FACTORS)
+    read |= {f"{name}.weight" for name in read if name.endswith("_exps")}  # all experts in one
+    refuse_unused(file, file.tensors.keys() - read)
 
 
 def converts(device: torch.device) -> bool:

@@ -28,6 +28,7 @@ from explorer.models.base import LanguageModel
 from explorer.models.gguf_network import can_fill, converted, fill, refuse_unread
 from explorer.models.llama_pass import llama_pass
 from explorer.models.stored_quantisation import load_as_stored, require_as_stored, stored_as
+from explorer.models.whole_checkpoint import read_whole
 from explorer.records.errors import ExplorerError
 from explorer.records.progress import Progress, quiet
 from explorer.weights import hub
@@ -66,17 +67,19 @@ def load_model(
             report("Checking the architecture", None)
             inspect(config, _title(options))
         report(f"Loading the weights ({backend}, {device.type})", None)
+        notes = [why]
         if stored:
-            network, backend, why = load_as_stored(weights.folder, stored, device)
+            network, backend, notes = load_as_stored(weights.folder, stored, device)
         elif file:
             network = _gguf_network(file, config, backend, device)
         else:
-            network = _network(weights, backend, device)
+            network, left_out = _network(weights, backend, device)
+            notes += left_out
         model = _wrapped(network, weights, file, backend, device, _title(options))
     preset = options.chosen_preset
     if preset and preset.chat_template and not model.tokenizer.chat_template:
         model.tokenizer.chat_template = preset.chat_template
-    model.notes.append(why)
+    model.notes += notes
     if backend == "int4":
         model.notes += converted(file, device)
     if cache_folder() != chosen_folder():
@@ -142,22 +145,22 @@ def _gguf_network(file: GGUFFile, config: PretrainedConfig, backend: str, device
         fill(network, file, backend, torch.device("cpu") if backend == "nf4" else device)
         network.to(device)  # buffers
     else:  # transformers converts this architecture's tensors itself
-        network = AutoModelForCausalLM.from_pretrained(
+        network, _ = read_whole(
             file.path.parent,
             gguf_file=file.path.name,
             config=config,
             dtype=DTYPES[backend],
             quantization_config=GgufConfig(dequantize=True),
-            trust_remote_code=False,
-        ).to(device)
+        )
         refuse_unread(network, file)
+        network.to(device)
     if backend == "nf4":
         quantise_nf4(network, device)
     return network
 
 
 def _network(weights: Weights, backend: str, device: torch.device):
-    arguments: dict = {"dtype": DTYPES[backend], "trust_remote_code": False}
+    arguments: dict = {"dtype": DTYPES[backend]}
     if device.type == "cuda":
         arguments["device_map"] = "auto"  # accelerate: several GPUs where one is too small
     if backend == "nf4" and device.type == "cuda":  # quantised while it streams in
@@ -167,10 +170,10 @@ def _network(weights: Weights, backend: str, device: torch.device):
             bnb_4bit_use_double_quant=True,
             bnb_4bit_compute_dtype=DTYPES[backend],
         )
-    network = AutoModelForCausalLM.from_pretrained(weights.folder, **arguments)
+    network, left_out = read_whole(weights.folder, **arguments)
     if backend == "nf4" and device.type == "cpu":
         quantise_nf4(network, device)
-    return network
+    return network, left_out
 
 
 def choose_attention(network, device: torch.device) -> None:

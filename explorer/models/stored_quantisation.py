@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from transformers import AutoModelForCausalLM, PretrainedConfig, PreTrainedModel
+from transformers import AutoConfig, PretrainedConfig, PreTrainedModel
+from transformers.quantizers import AutoHfQuantizer
 
+from explorer.models.whole_checkpoint import read_whole
 from explorer.records.errors import ExplorerError
 
 DTYPE_NAMES = {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp16"}
@@ -20,7 +22,7 @@ def stored_as(config: PretrainedConfig) -> str | None:
     stored = getattr(config, "quantization_config", None)
     if stored is None:
         return None
-    given: dict[str, Any] = stored if isinstance(stored, dict) else stored.to_dict()
+    given = _as_dict(stored)
     method = str(
         getattr(given.get("quant_method"), "value", given.get("quant_method")) or "unknown"
     )
@@ -31,6 +33,10 @@ def stored_as(config: PretrainedConfig) -> str | None:
         return "nf4" if kind == "nf4" else f"bnb-{kind}"
     bits = given.get("bits") or given.get("w_bit")
     return f"{method}-{bits}bit" if bits else method
+
+
+def _as_dict(stored: Any) -> dict[str, Any]:
+    return stored if isinstance(stored, dict) else stored.to_dict()
 
 
 def require_as_stored(wanted: str, stored: str) -> tuple[str, str]:
@@ -45,18 +51,22 @@ def require_as_stored(wanted: str, stored: str) -> tuple[str, str]:
 
 def load_as_stored(
     source: str, stored: str, device: torch.device
-) -> tuple[PreTrainedModel, str, str]:
-    """The network, its backend's name and one line why.
+) -> tuple[PreTrainedModel, str, list[str]]:
+    """The network, its backend's name and notes that say why.
 
     If transformers can only run it dequantised, the name is that of the resulting dtype.
     Raises ExplorerError where it cannot run here.
     """
+    given = AutoConfig.from_pretrained(source, trust_remote_code=False).quantization_config
+    if not AutoHfQuantizer.supports_quant_method(_as_dict(given)):
+        raise ExplorerError(  # transformers would load the codes as if they were the weights
+            f"'{source}' is stored as {stored}, a form that transformers does not read: choose the "
+            "checkpoint that it was made from, or a GGUF of it."
+        )
     place = {"device_map": "auto"} if device.type == "cuda" else {"device_map": "cpu"}
     try:
-        network = AutoModelForCausalLM.from_pretrained(
-            source, dtype="auto", trust_remote_code=False, **place
-        )
-    except (MemoryError, torch.OutOfMemoryError):
+        network, left_out = read_whole(source, dtype="auto", **place)
+    except (ExplorerError, MemoryError, torch.OutOfMemoryError):
         raise
     except Exception as error:  # each method needs a package of its own, which may be missing
         reason = (str(error).strip().splitlines() or ["no details"])[0]
@@ -64,8 +74,10 @@ def load_as_stored(
             f"'{source}' is stored as {stored}, which cannot run here ({reason:.200}): choose the "
             "checkpoint that it was made from, or a GGUF of it."
         ) from error
-    quantiser = getattr(network, "hf_quantizer", None)
+    quantiser = getattr(network, "hf_quantizer", None)  # gone where nothing is left to do
     if quantiser is None or getattr(quantiser.quantization_config, "dequantize", False):
         name = DTYPE_NAMES.get(network.dtype, str(network.dtype))
-        return network, name, f"{name}: the checkpoint is stored as {stored}, and runs dequantised."
-    return network, *require_as_stored("auto", stored)
+        why = f"{name}: the checkpoint is stored as {stored}, and runs dequantised."
+        return network, name, [why, *left_out]
+    name, why = require_as_stored("auto", stored)
+    return network, name, [why, *left_out]

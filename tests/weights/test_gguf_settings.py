@@ -168,13 +168,22 @@ def test_settings_hold_where_transformers_builds_the_network(tmp_path):
     assert torch.allclose(frequencies(model), 10000.0 ** (-torch.arange(0, 8, 2) / 8) / 4)
 
 
-def test_a_bias_that_transformers_leaves_lying_is_refused(tmp_path):
-    def biased(writer):
+@pytest.mark.parametrize("name", ["attn_output.bias", "attn_q_norm.weight", "attn_sinks.weight"])
+def test_a_tensor_that_transformers_leaves_lying_is_refused(tmp_path, name):
+    def odd(writer):
         stablelm(writer)
-        writer.add_tensor("blk.0.attn_output.bias", np.ones(64, dtype=np.float32))
+        writer.add_tensor(f"blk.0.{name}", np.ones(64, dtype=np.float32))
 
-    path = write_gguf(tmp_path / "a.gguf", "stablelm", extra=biased)
-    with pytest.raises(ExplorerError, match=r"'blk.0.attn_output.bias', which the network of its"):
+    path = write_gguf(tmp_path / "a.gguf", "stablelm", extra=odd)
+    with pytest.raises(ExplorerError, match=f"'blk.0.{name}', which the network of its"):
+        load(path)
+
+
+def test_a_tensor_that_transformers_would_make_up_is_refused(tmp_path):
+    path = write_gguf(
+        tmp_path / "a.gguf", "stablelm", extra=stablelm, leave_out="blk.1.ffn_up.weight"
+    )
+    with pytest.raises(ExplorerError, match=r"lacks the weight 'model\.layers\.1\.mlp\.up_proj"):
         load(path)
 
 
