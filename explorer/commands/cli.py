@@ -19,6 +19,7 @@ from typing import NoReturn
 from explorer.commands.console import Console
 from explorer.commands.subcommands import add_commands
 from explorer.records.errors import ExplorerError
+from explorer.records.proxies import settle_proxies
 
 COMMANDS = {
     "run": "decode one prompt",
@@ -86,6 +87,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _carry_out(args: argparse.Namespace, console: Console) -> int:
+    settle_proxies()
     module = command_module(args.command)
     # Libraries print to stdout; only the result may reach it.
     with contextlib.redirect_stdout(sys.stderr):

@@ -19,6 +19,7 @@ from explorer.models.llama_pass import llama_pass
 from explorer.models.loader import load_model
 from explorer.records.errors import ExplorerError
 from explorer.records.progress import Progress, quiet
+from explorer.records.proxies import settle_proxies
 from explorer.weights.folders import CONFIG
 from explorer.weights.places import require_places
 from explorer.weights.presets import NO_HEADS, model_options
@@ -43,6 +44,7 @@ def load(
     or any model with the same tokenizer. `num_heads` takes the first so many heads alone. Raises
     ExplorerError, one clear sentence with the remedy.
     """
+    settle_proxies()
     report = progress or quiet
     options = model_options(
         preset=preset, model=model, heads=heads, backend=backend, device=device, adapter=adapter,

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import get_args
 
 from explorer.records.errors import ExplorerError
+from explorer.records.proxies import settle_proxies
 from explorer.records.settings import Backend, Device
 from explorer.weights.places import require_places
 from explorer.weights.presets import model_options
@@ -62,6 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.mcp and importlib.util.find_spec("mcp") is None:
         return _refused(NO_MCP)
     try:
+        settle_proxies()
         if not args.replay:
             require_places(model_options(preset=args.preset, model=args.model, heads=args.heads))
     except ExplorerError as error:
