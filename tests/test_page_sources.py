@@ -19,6 +19,7 @@ WRITTEN = {
     "page_types.py": ROOT / "types" / "records.d.ts",
     "page_palette.py": PALETTE,
     "page_glossary.py": ASSETS / "step_explorer" / "glossary.js",
+    "page_reasons.py": ASSETS / "step_explorer" / "reasons.js",
 }
 
 

@@ -83,6 +83,11 @@ export interface PackedStep {
   p: PackedPosition[];
   o: PackedTop[] | null;
   pr: number | null;
+  pm?: number | null;
+  y?: number[][] | null;
+  z?: PackedTop | null;
+  u?: [codes: string[], rows: number[]] | null;
+  s?: string[] | null;
   f?: [number, number] | null;
   l: Step["lookahead"];
   ms: number[];

@@ -366,6 +366,7 @@ export interface Settings {
   top_k: number;
   epsilon: number;
   delta: number;
+  root_rule: string;
   seed: number;
   max_new_tokens: number;
   system_prompt?: string | null;
@@ -386,6 +387,8 @@ export interface Shares {
 export interface Shown {
   title: string;
   drafter: string;
+  /** None in older traces */
+  by_heads?: boolean | null;
 }
 
 /** One step. Row-wise lists have length n and follow the tree's row order. */
@@ -411,6 +414,13 @@ export interface Step {
   choices: number[];
   /** typical acceptance: what a row's base_prob had to exceed */
   thresholds?: number[] | null;
+  /** rejection sampling: the candidates that were tried, in their order */
+  trials?: Trial[] | null;
+  /**
+   * rejection sampling: the best of norm(max(0, p − q)), which the bonus was drawn from after a
+   * rejection
+   */
+  residual?: TopTokens | null;
   verdicts: ("root" | "accepted" | "rejected" | "pruned")[];
   /** base model's best at each row; empty: no pass */
   base_top: TopTokens[];
@@ -435,7 +445,16 @@ export interface Step {
    * same time
    */
   price?: number | null;
+  /**
+   * `auto` trees only: the accepted drafts expected of the nodes, which were worth their price:
+   * the sum of their joint_probs times the trust in them
+   */
+  promise?: number | null;
   lookahead?: LookaheadState | null;
+  /** code of each row (records/sentences.py) */
+  reasons?: string[] | null;
+  /** codes of the step's sentence and its six stages */
+  stages?: string[] | null;
 }
 
 /** What a step had to read, and how long that takes at this machine's measured bandwidth. */
@@ -488,4 +507,13 @@ export interface Trace {
 export interface TreeShape {
   name: string;
   paths: number[][];
+}
+
+/** A drawn candidate, tried by rejection sampling: p and q of its token, as they were just then. */
+export interface Trial {
+  row: number;
+  p: number;
+  q: number;
+  chance: number;
+  coin: number;
 }

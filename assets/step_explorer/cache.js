@@ -167,7 +167,8 @@ const wrote = ({ step }) => step.base_top.length > 0;
 
 /** @param {View} view */
 function spoken(view) {
-  const { rows, step } = view;
+  const { step } = view;
+  const rows = view.rows + view.extraRows;
   const vanished = rows - step.emitted.length;
   if (!wrote(view)) return "no pass, nothing written";
   return `${plural(rows, "row")} written, ${count(step.emitted.length)} kept, ${count(vanished)} vanish`;

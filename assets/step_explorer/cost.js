@@ -14,7 +14,7 @@ import { stepMs } from "./trace.js";
  */
 
 const WORTH =
-  "Estimates. The price: tokens that would be written in the time of the nodes' rows, by this machine's calibration, not by this run. The chances: what the heads give each node's path, added up.";
+  "Estimates, the two that decided. The price: tokens that would be written in the time of the nodes' rows, by this machine's calibration, not by this run. Expected: what the heads give each node's path, times the trust in it that was measured, added up.";
 const FLOOR =
   "The floor is the time that takes at this machine's speed of reading memory, measured when the model was loaded. What stays in the processor's cache from step to step comes faster.";
 /** @type {(keyof Step["timings"])[]} */
@@ -129,14 +129,14 @@ function pays({ lane, rival, break_even: needed }, step) {
  * Where nodes had to be worth their rows: what they cost, and what the heads promised of them.
  * @param {Step} step
  */
-function worth({ price = null, joint_probs: [, ...chances] }) {
+function worth({ price = null, promise = null, token_ids: { length: rows } }) {
   if (price === null) return null;
-  if (chances.length === 0) return h("p", { title: WORTH }, "No guess was worth a row.");
-  const promised = chances.reduce((sum, chance) => sum + chance, 0);
+  if (rows === 1) return h("p", { title: WORTH }, "No guess was worth a row.");
+  const expected = promise === null ? "" : `, ${ratio(promise)} expected`;
   return h(
     "p",
     { title: WORTH },
-    `${plural(chances.length, "node")} cost ${ratio(price)} tokens, chances ${ratio(promised)} (est.)`,
+    `Estimates: ${plural(rows - 1, "node")} for ${ratio(price)} tokens${expected}`,
   );
 }
 

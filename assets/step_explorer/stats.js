@@ -1,6 +1,8 @@
 // Counts over a whole run, from its records alone. What takes more than counting (speedup, its
 // interval, break-even) is computed in explorer/analysis/speedup.py and comes with the trace.
 
+import { extraRows } from "./trace.js";
+
 /** @import { Trace } from "./trace.js" */
 
 /**
@@ -74,8 +76,9 @@ export function vainRows(trace) {
   let [rows, vain] = [0, 0];
   for (const step of trace.steps) {
     if (step.base_top.length === 0) continue;
-    rows += step.token_ids.length;
-    vain += step.token_ids.length - step.emitted.length;
+    const verified = step.token_ids.length + extraRows(step);
+    rows += verified;
+    vain += verified - step.emitted.length;
   }
   return { rows, vain, share: rateOf(vain, rows) };
 }

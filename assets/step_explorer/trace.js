@@ -252,6 +252,13 @@ export function stepMs(step) {
   return heads + draft + verify + accept + commit;
 }
 
+/**
+ * Rows of a lookahead window, in the same pass as the tree's; its corner is the tree's root.
+ * @param {{ lookahead?: Step["lookahead"] }} step
+ */
+export const extraRows = ({ lookahead }) =>
+  Math.max(0, (lookahead?.window ?? []).flat().length - 1);
+
 /** @param {number[]} values */
 export function median(values) {
   if (values.length === 0) return null;

@@ -4,7 +4,7 @@ import { Marked, rowOf, s } from "./dom.js";
 import { probability, shortProbability } from "./numbers.js";
 import { Picture } from "./picture.js";
 import { descendants, foldedRows, tidy } from "./tree_layout.js";
-import { MEANINGS } from "./verdicts.js";
+import { SIGNS } from "./verdicts.js";
 
 /**
  * @import { Explorer } from "./main.js"
@@ -298,7 +298,7 @@ function shapeOf(kind, x, y, r) {
  * @param {string} kind
  */
 function spoken(view, row, kind) {
-  const told = MEANINGS[kind] ? `, ${MEANINGS[kind]}` : "";
+  const told = kind in SIGNS ? `, ${view.meaning(row)}` : "";
   if (row === 0) return `${view.label(row)}, root`;
   const guess = probability(view.step.draft_probs[row]);
   const base = probability(view.step.base_probs[row]);

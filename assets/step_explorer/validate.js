@@ -1,5 +1,6 @@
 // Whether a record is a trace: the checks of explorer/records/schema.py that the views rely on.
 
+import { NODES, STEPS } from "./reasons.js";
 import { MAX_ATTENTION } from "./trace.js";
 
 const MAX_NODES = 513;
@@ -147,6 +148,15 @@ function stepFault(step, trees) {
   if (!listOf(step.choices, (id) => id === -1 || isCount(id))) return "choices";
   const thresholds = step.thresholds ?? null;
   if (thresholds !== null && !long(thresholds, isShare)) return "thresholds";
+  const trials = step.trials ?? null;
+  if (trials !== null && !listOf(trials, (one) => isTrial(one) && one.row < n)) return "trials";
+  const residual = step.residual ?? null;
+  if (residual !== null && !isTop(residual)) return "residual";
+  const reasons = step.reasons ?? null;
+  if (reasons !== null && !long(reasons, (code) => code in NODES)) return "reasons";
+  const stages = step.stages ?? null;
+  if (stages !== null && !(listOf(stages, (code) => code in STEPS) && stages.length === 7))
+    return "stages";
   const offered = step.draft_top ?? null;
   if (offered !== null && !long(offered, isTop)) return "draft_top";
   const price = step.price ?? null;
@@ -201,6 +211,12 @@ function fitsStep({ layer, head: number, layers, heads, slots, weights }, step, 
     /^[A-Za-z0-9+/]*={0,2}$/.test(weights)
   );
 }
+
+/** @type {Check} */
+const isTrial = (trial) =>
+  isObject(trial) &&
+  isCount(trial.row) &&
+  ["p", "q", "chance", "coin"].every((name) => isShare(trial[name]));
 
 /** @type {Check} */
 const isTop = (top) =>

@@ -4,7 +4,7 @@
 import { card } from "./card.js";
 import { button, h, Marked, replace, rowOf } from "./dom.js";
 import { count, probability } from "./numbers.js";
-import { MEANINGS, nodeTitle, SIGNS, sentences, stages } from "./verdicts.js";
+import { nodeTitle, SIGNS, sentences, stages } from "./verdicts.js";
 
 /**
  * @import { Explorer } from "./main.js"
@@ -130,7 +130,7 @@ function staged(view, stage) {
   if (stage !== 0 && stage !== 3) return [told];
   const lists =
     stage === 0
-      ? view.heads.map((top, i) => topList(`head ${i + 1}`, top, null, view)).slice(0, 4)
+      ? view.drafting().map(([who, top]) => topList(who, top, null, view))
       : [topList("base model after the root", view.step.base_top[0], null, view)];
   return [told, h("div", { class: "sx-tops" }, ...lists)];
 }
@@ -150,7 +150,8 @@ function verdict(view, row) {
   );
   if (row === 0) {
     const first = topList("base model, top 5, after the root", view.step.base_top[0], null, view);
-    return [words, h("div", { class: "sx-tops" }, first)];
+    const left = topList("what was left of p, top 5", view.step.residual, view.step.bonus, view);
+    return [words, h("div", { class: "sx-tops" }, first, left, windowTable(view))];
   }
   const parent = view.shape.parents[row];
   const token = view.step.token_ids[row];
@@ -162,13 +163,16 @@ function verdict(view, row) {
       { class: "sx-tops" },
       topList(`${who}, top 5`, offered, token, view),
       topList("base model, top 5", view.step.base_top[parent], token, view),
+      view.code(row) === "trial-end"
+        ? topList("what was left of p, top 5", view.step.residual, view.step.bonus, view)
+        : null,
     ),
   ];
 }
 
 /**
  * @param {string} title
- * @param {TopTokens | undefined} top
+ * @param {TopTokens | null | undefined} top
  * @param {number | null} held
  * @param {View} view
  */
@@ -184,6 +188,29 @@ function topList(title, top, held, view) {
     );
   });
   return h("table", {}, h("caption", {}, title), h("tbody", {}, ...rows));
+}
+
+/**
+ * The window of lookahead decoding, whose rows are computed beside the tree's: a column reads like
+ * text and ends an n-gram.
+ * @param {View} view
+ */
+function windowTable(view) {
+  const levels = view.step.lookahead?.window ?? [];
+  if (levels.length === 0) return null;
+  const rows = levels.map((level) =>
+    h("tr", {}, ...level.map((id) => h("td", {}, view.token(id, 12)))),
+  );
+  return h(
+    "table",
+    {},
+    h(
+      "caption",
+      {},
+      `lookahead window, ${view.extraRows} rows beside the tree's, oldest guesses first`,
+    ),
+    h("tbody", {}, ...rows),
+  );
 }
 
 /**
@@ -204,7 +231,7 @@ function tableRow(view, row, typical) {
     probability(step.base_probs[row]),
     count(step.base_ranks[row] + 1),
     count(step.context_length + shape.depths[row]),
-    MEANINGS[step.verdicts[row]],
+    view.meaning(row),
   ];
   if (typical) cells.splice(8, 0, drafted ? probability(step.thresholds?.[row] ?? 0) : "");
   return cells;

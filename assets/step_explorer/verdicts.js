@@ -1,8 +1,10 @@
-// Why a node was accepted, rejected or never reached: sentences with numbers, as plain text.
+// Why a node was accepted, rejected or never reached, and what a step did: the sentences of the
+// record's codes (explorer/records/sentences.py) with the record's figures, as plain text.
 
 import { count, milliseconds, ordinal, plural, probability } from "./numbers.js";
+import { GUESSED, GUESSES, NODES, STEPS } from "./reasons.js";
 import { visible } from "./text.js";
-import { stepMs } from "./trace.js";
+import { extraRows, stepMs } from "./trace.js";
 
 /**
  * @import { Trace } from "./trace.js"
@@ -11,14 +13,9 @@ import { stepMs } from "./trace.js";
 
 /** @type {Record<string, string>} */
 export const SIGNS = { root: "■", accepted: "●", rejected: "○", pruned: "◇", bonus: "□" };
-/** @type {Record<string, string>} */
-export const MEANINGS = {
-  root: "root",
-  accepted: "accepted",
-  rejected: "rejected",
-  pruned: "never reached",
-  bonus: "bonus",
-};
+/** Of traces that were saved before steps had codes. */
+const OLD_STEP = ["step", "draft", "tree", "mask", "verify", "accept", "commit"];
+const STAGES = ["Draft", "Tree", "Mask", "Verify", "Accept", "Commit"];
 
 /** A step of a trace with words for its tokens. */
 export class View {
@@ -41,12 +38,47 @@ export class View {
    */
   offeredBelow(row) {
     const depth = this.shape.depths[row] + 1;
-    const top = this.step.draft_top?.[row] ?? this.heads[depth - 1];
-    return [drafter(this.trace, depth), top];
+    const heads = byHeads(this.trace) ? this.heads[depth - 1] : undefined;
+    return [drafter(this.trace, depth), this.step.draft_top?.[row] ?? heads];
   }
 
+  /**
+   * What was offered for the first tokens after the root, and by whom: by Medusa heads at once; by
+   * heads that see their path, along their best guesses.
+   * @returns {[string, TopTokens | undefined][]}
+   */
+  drafting() {
+    const { children, depths } = this.shape;
+    if (!this.step.draft_top) {
+      return byHeads(this.trace)
+        ? this.heads.slice(0, 4).map((top, i) => [drafter(this.trace, i + 1), top])
+        : [];
+    }
+    /** @type {[string, TopTokens | undefined][]} */
+    const lists = [];
+    for (let row = 0; row !== undefined && depths[row] < 4; [row] = children[row])
+      lists.push(this.offeredBelow(row));
+    return lists;
+  }
+
+  /** Rows of the tree, the root included. */
   get rows() {
     return this.step.token_ids.length;
+  }
+
+  /** Rows of a lookahead window, in the same pass; its corner is the root. */
+  get extraRows() {
+    return extraRows(this.step);
+  }
+
+  /** The code of a row's verdict. @param {number} row */
+  code(row) {
+    return this.step.reasons?.[row] ?? this.step.verdicts[row];
+  }
+
+  /** What became of a row, in two or three words. @param {number} row */
+  meaning(row) {
+    return NODES[this.code(row)]?.[0] ?? "";
   }
 
   /**
@@ -89,6 +121,16 @@ export function drafter(trace, depth) {
   return (trace.header?.shown?.drafter ?? before).replace("{depth}", String(depth));
 }
 
+/**
+ * Whether heads draft, so that what they guessed is what was offered. Any trace may carry guesses of
+ * heads, for replaying other trees.
+ * @param {Pick<Trace, "header">} trace
+ */
+function byHeads({ header }) {
+  const method = header?.settings.method ?? "medusa";
+  return header?.shown?.by_heads ?? ["medusa", "hydra"].includes(method);
+}
+
 /** @param {string} text */
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 /** @param {string} text */
@@ -106,91 +148,27 @@ export function nodeTitle(view, row) {
 }
 
 /**
+ * A sentence with figures in its places.
+ * @param {string} sentence
+ * @param {Record<string, string | (() => string)>} places
+ */
+const filled = (sentence, places) =>
+  sentence.replace(/\{(\w+)\}/g, (_, name) => {
+    const place = places[name];
+    return typeof place === "function" ? place() : place;
+  });
+
+/**
  * The verdict on a row, one idea a sentence.
  * @param {View} view
  * @param {number} row
  */
 export function sentences(view, row) {
-  const verdict = view.step.verdicts[row];
-  if (verdict === "root") return rootSentences(view);
-  const told = [guess(view, row)];
-  if (verdict === "pruned") return [...told, pruned(view, row)];
-  return view.step.base_top.length ? [...told, judgement(view, row)] : told;
-}
-
-/**
- * What a step did, in one sentence.
- * @param {View} view
- */
-export function stepSentence(view) {
-  const { step } = view;
-  if (step.base_top.length === 0) return "The root ended the run, so nothing had to be verified.";
-  const drafts = Math.max(0, step.emitted.length - 1);
-  const kept = drafts === 0 ? "no draft" : plural(drafts, "draft");
-  const pass = `One pass over ${plural(view.rows, "row")} accepted ${kept}`;
-  return `${pass}: ${plural(step.emitted.length, "token")} gained.`;
-}
-
-/**
- * The six stages of a step, each with one sentence for a class.
- * @param {View} view
- * @returns {[name: string, sentence: string][]}
- */
-export function stages(view) {
-  const { step, rows } = view;
-  const nodes = plural(rows - 1, "node");
-  const deepest = Math.max(...view.shape.depths);
-  const kept = Math.max(0, step.emitted.length - 1);
-  const root = quoted(view.label(0, 20));
-  const bonus = step.bonus === null ? null : quoted(view.token(step.bonus, 20));
-  const vanish = count(rows - step.emitted.length);
-  const cache = `${plural(step.emitted.length, "row")} of the cache stay, ${vanish} vanish`;
-  const time = milliseconds(stepMs(step));
-  return [
-    ["Draft", `The base model has already chosen ${root}. ${guessing(view.trace, deepest)}`],
-    [
-      "Tree",
-      `Their best guesses combine to a tree of ${nodes}; a node at depth d is a guess for the d-th token after the root.`,
-    ],
-    [
-      "Mask",
-      `All ${plural(rows, "row")} go through the model at once. Each row may see the prefix, its ancestors and itself.`,
-    ],
-    [
-      "Verify",
-      `One pass of ${milliseconds(step.timings.verify)} ms tells what the base model itself would say after each row.`,
-    ],
-    [
-      "Accept",
-      kept
-        ? `Going down from the root, ${plural(kept, "guess", "guesses")} held: the accepted path.`
-        : "No guess held, so only the root counts.",
-    ],
-    ["Commit", `${cache}${bonus ? `; ${bonus} is the next root` : ""}. The step took ${time} ms.`],
-  ];
-}
-
-/**
- * @param {Trace} trace
- * @param {number} deepest
- */
-function guessing(trace, deepest) {
-  if (deepest === 0) return "This step has no draft.";
-  const who = drafter(trace, 1);
-  if (who !== "head 1") return `${capital(who)} guesses what follows.`;
-  return deepest === 1
-    ? "From the same hidden state a head guesses what follows."
-    : `From the same hidden state ${count(deepest)} heads guess what follows.`;
-}
-
-/** @param {View} view */
-function rootSentences(view) {
-  const position = count(view.step.context_length);
-  const told = [
-    `The base model had already chosen ${quoted(view.label(0))} for position ${position}, so the root is always emitted.`,
-  ];
-  if (view.step.base_top.length === 0) told.push("It ended the run: no verify pass was needed.");
-  return told;
+  const [, why] = NODES[view.code(row)] ?? ["", ""];
+  const because = filled(why, nodePlaces(view, row));
+  if (row === 0) return [because];
+  const judged = view.step.base_top.length ? [because] : [];
+  return [guess(view, row), ...judged, ...untruncated(view, row)];
 }
 
 /**
@@ -199,32 +177,48 @@ function rootSentences(view) {
  */
 function guess(view, row) {
   const [depth, rank] = [view.shape.depths[row], view.shape.ranks[row]];
-  const which = rank === 0 ? "" : `, its ${ordinal(rank + 1)} guess`;
-  const sure = probability(view.step.draft_probs[row]);
-  const who = capital(drafter(view.trace, depth));
-  return `${who} guessed ${quoted(view.label(row))} with ${sure}${which}.`;
+  return filled(GUESSES[stepCodes(view)[1]] ?? GUESSED, {
+    who: capital(drafter(view.trace, depth)),
+    token: quoted(view.label(row)),
+    p: probability(view.step.draft_probs[row]),
+    which: rank === 0 ? "" : `, its ${ordinal(rank + 1)} guess`,
+  });
+}
+
+/**
+ * Typical acceptance and top-p or top-k: which of the two probabilities is meant.
+ * @param {View} view
+ * @param {number} row
+ */
+function untruncated(view, row) {
+  const { top_p: topP, top_k: topK } = view.trace.header?.settings ?? { top_p: 1, top_k: 0 };
+  const tested = view.code(row).startsWith("typical");
+  return tested && (topP < 1 || topK > 0) ? ["Top-p and top-k do not count in this test."] : [];
 }
 
 /**
  * @param {View} view
  * @param {number} row
  */
-function pruned(view, row) {
-  const fallen = view.line(row).find((above) => view.step.verdicts[above] === "rejected");
-  if (fallen === undefined) return "It was never reached: the path ended before it.";
-  const depth = view.shape.depths[fallen];
-  return `It was never reached: ${quoted(view.label(fallen))} at depth ${depth} was rejected, and everything below falls with it.`;
-}
-
-/**
- * @param {View} view
- * @param {number} row
- */
-function judgement(view, row) {
-  const accepted = view.step.verdicts[row] === "accepted";
-  const { rule } = view.trace;
-  if (rule === "typical") return typical(view, row, accepted);
-  return rule === "sample" ? sampled(view, row, accepted) : greedy(view, row, accepted);
+function nodePlaces(view, row) {
+  const { step, shape } = view;
+  const trial = () => step.trials?.find((one) => one.row === row);
+  const above = () => view.line(row).find((one) => one > 0 && !step.accepted.includes(one)) ?? 0;
+  const share = (/** @type {"p" | "q" | "chance" | "coin"} */ name) => () =>
+    probability(trial()?.[name] ?? 0);
+  return {
+    token: quoted(view.label(row)),
+    position: count(step.context_length),
+    p: trial() ? share("p") : probability(step.base_probs[row]),
+    rank: count(step.base_ranks[row] + 1),
+    wanted: () => wanted(view, row),
+    bar: step.thresholds ? probability(step.thresholds[row]) : "its threshold",
+    q: share("q"),
+    chance: share("chance"),
+    coin: share("coin"),
+    above: () => quoted(view.label(above())),
+    depth: () => String(shape.depths[above()]),
+  };
 }
 
 /**
@@ -240,63 +234,45 @@ function wanted(view, row) {
   return quoted(view.token(id)) + (at < 0 ? "" : ` (${probability(top.probs[at])})`);
 }
 
-/**
- * @param {View} view
- * @param {number} row
- */
-function held(view, row) {
-  const { base_probs: probs, base_ranks: ranks } = view.step;
-  return `${quoted(view.label(row))} had ${probability(probs[row])}, rank ${count(ranks[row] + 1)}`;
-}
+/** @param {View} view */
+const stepCodes = (view) => view.step.stages ?? OLD_STEP;
 
 /**
+ * What a step did, in one sentence.
  * @param {View} view
- * @param {number} row
  */
-function outcome(view, row) {
-  const siblings = view.shape.children[view.shape.parents[row]];
-  const taken = siblings.some((sibling) => view.step.verdicts[sibling] === "accepted");
-  return taken ? "so a sibling was taken instead" : "so the path stops above it";
-}
+export const stepSentence = (view) => filled(STEPS[stepCodes(view)[0]], stepPlaces(view));
 
 /**
+ * The six stages of a step, each with one sentence for a class.
  * @param {View} view
- * @param {number} row
- * @param {boolean} accepted
+ * @returns {[name: string, sentence: string][]}
  */
-function greedy(view, row, accepted) {
-  if (accepted) {
-    const sure = probability(view.step.base_probs[row]);
-    return `It is the base model's own first choice there (${sure}), so greedy acceptance takes it.`;
-  }
-  return `Greedy acceptance asks for the base model's first choice, ${wanted(view, row)}; ${held(view, row)}, ${outcome(view, row)}.`;
+export function stages(view) {
+  const places = stepPlaces(view);
+  return STAGES.map((name, i) => [name, filled(STEPS[stepCodes(view)[i + 1]], places)]);
 }
 
-/**
- * @param {View} view
- * @param {number} row
- * @param {boolean} accepted
- */
-function sampled(view, row, accepted) {
-  if (accepted) {
-    const had = probability(view.step.base_probs[row]);
-    return `The token drawn from the base model's distribution is the same (it had ${had}), so the path follows it.`;
-  }
-  return `The token drawn from the base model's distribution was ${wanted(view, row)}; ${held(view, row)}, ${outcome(view, row)}.`;
-}
-
-/**
- * @param {View} view
- * @param {number} row
- * @param {boolean} accepted
- */
-function typical(view, row, accepted) {
-  const { thresholds, base_probs: probs } = view.step;
-  const bar = thresholds ? ` ${probability(thresholds[row])}` : " its threshold";
-  const has = `The base model gives it ${probability(probs[row])}`;
-  if (accepted) return `${has}, above${bar}: typical acceptance takes it (lossy).`;
-  if (thresholds && probs[row] > thresholds[row]) {
-    return `${has}, above${bar}, but a longer or likelier path won.`;
-  }
-  return `${has}, not above${bar}, ${outcome(view, row)}.`;
+/** @param {View} view */
+function stepPlaces(view) {
+  const { step, rows, extraRows: extra } = view;
+  const kept = step.accepted.length - 1;
+  const deepest = Math.max(...view.shape.depths);
+  return {
+    root: quoted(view.label(0, 20)),
+    bonus: step.bonus === null ? "nothing" : quoted(view.token(step.bonus, 20)),
+    who: drafter(view.trace, 1),
+    heads: deepest === 1 ? "a head" : `${count(deepest)} heads`,
+    nodes: plural(rows - 1, "node"),
+    rows: plural(rows + extra, "row"),
+    extra: count(extra),
+    kept: kept ? plural(kept, "draft") : "no draft",
+    held: plural(kept, "guess", "guesses"),
+    tried: plural(step.trials?.length ?? 0, "guess", "guesses"),
+    gained: plural(step.emitted.length, "token"),
+    stay: plural(step.accepted.length, "row"),
+    vanish: count(rows + extra - step.accepted.length),
+    ms: milliseconds(step.timings.verify),
+    total: milliseconds(stepMs(step)),
+  };
 }

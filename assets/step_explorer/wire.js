@@ -86,10 +86,24 @@ function stepOf(packed) {
     positions: packed.p.map(positionOf),
     draft_top: packed.o?.map(topOf) ?? null,
     price: packed.pr ?? null,
+    promise: packed.pm ?? null,
+    trials: packed.y?.map(trialOf) ?? null,
+    residual: packed.z ? topOf(packed.z) : null,
+    reasons: packed.u ? codesOf(packed.u) : null,
+    stages: packed.s ?? null,
     lookahead: packed.l,
     floor: floorOf(packed.f ?? null),
     timings: timingsOf(packed.ms),
   };
+}
+
+/** @param {[codes: string[], rows: number[]]} packed */
+const codesOf = ([codes, rows]) => rows.map((i) => codes[i]);
+
+/** @param {number[]} packed */
+function trialOf([row, ...shares]) {
+  const [p, q, chance, coin] = share(shares);
+  return { row, p, q, chance, coin };
 }
 
 /** @param {number[]} ms */

@@ -15,6 +15,7 @@ from explorer.records.settings import (
     Backend,
     DecodeSettings,
     Device,
+    RootRule,
     decode_settings,
     setting_names,
 )
@@ -113,12 +114,19 @@ def add_decode_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_typical_options(group: argparse._ActionsContainer) -> None:
-    """The two parameters of typical acceptance."""
+    """The parameters of typical acceptance."""
     group.add_argument(
         "--epsilon", type=float, metavar="E", help=f"typical acceptance ({DEFAULTS.epsilon})"
     )
     group.add_argument(
-        "--delta", type=float, metavar="D", help=f"typical acceptance ({DEFAULTS.delta})"
+        "--delta", type=float, metavar="D", help="typical acceptance (the root of epsilon)"
+    )
+    group.add_argument(
+        "--root-rule",
+        choices=get_args(RootRule),
+        metavar="RULE",
+        help="typical acceptance: the roots are draws (draw, default), the likeliest tokens "
+        "(greedy, as in the paper) or draws from the tokens above the bar (typical)",
     )
 
 

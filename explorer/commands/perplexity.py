@@ -21,7 +21,7 @@ EXAMPLE = (
     "python -m explorer perplexity --prompts assets/prompts.jsonl --acceptance sample,typical "
     "--temperatures 0.7,1.0 --json"
 )
-HANDED_OVER = ("method", "tree", "max_new_tokens", "seed", "epsilon", "delta")
+HANDED_OVER = ("method", "tree", "max_new_tokens", "seed", "epsilon", "delta", "root_rule")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -24,6 +24,25 @@ NOT_ASKED = -1
 
 
 @dataclass(frozen=True)
+class Trial:
+    """A row's drawn candidate, tried by rejection sampling: p and q as they were just then.
+
+    It is accepted if `coin`, a uniform number, is below `chance`, min(1, p/q).
+    """
+
+    row: int
+    p: float
+    q: float
+    chance: float
+    coin: float
+
+    @property
+    def accepted(self) -> bool:
+        """What the coin decided."""
+        return self.coin < self.chance
+
+
+@dataclass(frozen=True)
 class Verdict:
     """What a rule decided.
 
@@ -31,12 +50,16 @@ class Verdict:
     bonus       the base model's own token after the path
     choices     per row, the token wanted below it; NOT_ASKED where the rule never looked
     thresholds  per row, what the row's own probability had to exceed (typical acceptance only)
+    trials      the candidates that were tried, in their order (rejection sampling only)
+    residual    [V], what the bonus was drawn from after a rejection
     """
 
     path: list[int]
     bonus: int
     choices: list[int]
     thresholds: list[float] | None = None
+    trials: list[Trial] | None = None
+    residual: torch.Tensor | None = None
 
 
 class AcceptanceRule:
@@ -115,34 +138,45 @@ class Sample(AcceptanceRule):
         """Rejection sampling down the tree, until a row accepts none of its children."""
         children, tokens = draft.tree.children, draft.tokens.tolist()
         choices, path = [NOT_ASKED] * draft.tree.n, [0]
+        trials: list[Trial] = []
         while True:
             row, at = path[-1], position + len(path)
             p = distribution(logits[row][None], self._settings)[0]
-            candidates = [tokens[child] for child in children[row]]
-            accepted, p = self._first_accepted(candidates, p, proposals[row], at)
-            if accepted is None:
-                choices[row] = self._draw(p, at)
-                return Verdict(path, choices[row], choices)
-            path.append(children[row][accepted])
+            candidates = [(child, tokens[child]) for child in children[row]]
+            tried, rest = self._try(candidates, p, proposals[row], at)
+            trials += tried
+            if not tried or not tried[-1].accepted:
+                choices[row] = self._draw(rest, at)
+                left = rest if tried else None
+                return Verdict(path, choices[row], choices, trials=trials, residual=left)
+            path.append(tried[-1].row)
             choices[row] = tokens[path[-1]]
 
-    def _first_accepted(
-        self, candidates: list[int], p: torch.Tensor, q: torch.Tensor | None, position: int
-    ) -> tuple[int | None, torch.Tensor]:
-        """Index of the first accepted candidate, and the remaining distribution p.
+    def _try(
+        self,
+        candidates: list[tuple[int, int]],
+        p: torch.Tensor,
+        q: torch.Tensor | None,
+        position: int,
+    ) -> tuple[list[Trial], torch.Tensor]:
+        """Trials of candidates (row, token) until one is accepted, and what they left of p.
 
         A candidate x, drawn from q, is accepted with probability min(1, p(x)/q(x)); after a
         rejection p becomes norm(max(0, p − q)) and q loses x (Leviathan et al. 2023, section 2.3,
         and Chen et al. 2023 for one candidate; SpecInfer, Miao et al. 2024, section 4.3, for
         several; without replacement: Sequoia, Chen et al. 2024, section 3.2).
         """
-        for index, token in enumerate(candidates):
+        tried: list[Trial] = []
+        for index, (row, token) in enumerate(candidates):
             if q is None or not q.any():  # nothing was left to draw: the rest is filling
                 break
-            if self._draw.happens(accept_probability(p, q, token), position, coin(index)):
-                return index, p
+            chance = accept_probability(p, q, token)
+            number = self._draw.toss(chance, position, coin(index))
+            tried.append(Trial(row, float(p[token]), float(q[token]), chance, number))
+            if tried[-1].accepted:
+                break
             p, q = residual(p, q), without(q, token)
-        return None, p
+        return tried, p
 
 
 def accept_probability(p: torch.Tensor, q: torch.Tensor, token: int) -> float:
@@ -164,24 +198,31 @@ def residual(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
 class Typical(AcceptanceRule):
     """Accept x if p(x) > min(ε, δ·exp(−H(p))), p and its entropy H after temperature.
 
-    Of the accepted paths the longest wins, ties by likelihood. The bonus token is drawn from the
-    base model's distribution after temperature, top-k and top-p. Changes the distribution.
+    Of the accepted paths the longest wins, ties by likelihood. The bonus, the next root, follows
+    `root_rule`: "greedy", the likeliest token (Medusa, section 2.3.1); "typical", a draw from the
+    tokens above the threshold (its code, when it samples); "draw", a draw from the base model's
+    distribution after temperature, top-k and top-p. Changes the distribution with all three.
     """
 
     def __init__(self, settings: DecodeSettings, draws: Draws) -> None:
-        self._sample = Sample(settings, draws)
         self._settings = settings
+        self._draw = draws
 
     def first(self, logits: torch.Tensor, position: int) -> int:
         """See AcceptanceRule."""
-        return self._sample.first(logits, position)
+        if self._settings.root_rule == "greedy":
+            return int(logits.argmax())
+        if self._settings.root_rule == "draw":
+            return self._draw(distribution(logits[None], self._settings)[0], position)
+        log_probs, threshold = self._thresholds(logits[None])
+        allowed = (log_probs.exp() > threshold) | (log_probs == log_probs.max())
+        return self._draw(torch.where(allowed, log_probs.exp(), 0.0)[0], position)
 
     def judge(self, draft: Draft, logits: torch.Tensor, position: int) -> Verdict:
         """See AcceptanceRule."""
-        tree, epsilon, delta = draft.tree, self._settings.epsilon, self._settings.delta
-        log_probs = torch.log_softmax(logits / self._settings.temperature, dim=-1)
-        entropy = -torch.special.xlogy(log_probs.exp(), log_probs.exp()).sum(dim=-1)
-        threshold = (delta * torch.exp(-entropy)).clamp(max=epsilon).tolist()  # [n]
+        tree = draft.tree
+        log_probs, thresholds = self._thresholds(logits)
+        threshold = thresholds.tolist()
         nodes = draft.tokens[1:].to(log_probs.device)
         own = log_probs[tree.parents[1:], nodes].tolist()  # nodes' log p
         reached = {0: 0.0}  # row → log-likelihood of its path
@@ -196,6 +237,13 @@ class Typical(AcceptanceRule):
         choices = [NOT_ASKED] * tree.n
         choices[last] = bonus
         return Verdict(path, bonus, choices, [0.0] + [threshold[p] for p in tree.parents[1:]])
+
+    def _thresholds(self, logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """log p [n, V] after temperature, and what p must exceed at each row [n]."""
+        log_probs = torch.log_softmax(logits / self._settings.temperature, dim=-1)
+        entropy = -torch.special.xlogy(log_probs.exp(), log_probs.exp()).sum(dim=-1)
+        bar = self._settings.delta * torch.exp(-entropy)
+        return log_probs, bar.clamp(max=self._settings.epsilon)
 
 
 def acceptance_rule(settings: DecodeSettings, positions: int) -> AcceptanceRule:

@@ -33,13 +33,14 @@ class DraftRecord:
 
     heads      the heads' ids and probabilities, best first, [K, top] each
     below      where guesses depend on the path: ids and probabilities [top] by row
-    price      `auto` trees only: the price of the verified nodes, in tokens (dynamic.Prices)
+    worth      `auto` trees only: the price of the verified nodes, in tokens (dynamic.Prices), and
+               the trust by which their joint probabilities were multiplied
     lookahead  the window and the pool of lookahead decoding
     """
 
     heads: tuple[torch.Tensor, torch.Tensor] | None = None
     below: dict[int, tuple[torch.Tensor, torch.Tensor]] | None = None
-    price: float | None = None
+    worth: tuple[float, float] | None = None
     lookahead: LookaheadState | None = None
 
 

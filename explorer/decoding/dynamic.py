@@ -80,10 +80,10 @@ class DynamicTree:
         gains = [sum_ - price for sum_, price in zip(together, self.prices.rows, strict=False)]
         return [node for _, node in offered[: gains.index(max(gains))]]
 
-    def tree(self, paths: Iterable[RankPath]) -> tuple[Tree, float | None]:
-        """The tree of chosen paths, and the sum of its nodes' prices, if they have any."""
+    def tree(self, paths: Iterable[RankPath]) -> tuple[Tree, tuple[float, float] | None]:
+        """The tree of chosen paths; if nodes have prices, their sum, and the trust."""
         tree = _tree(tuple(paths), self.name)
-        return tree, self.prices.rows[tree.n - 1] if self.prices else None
+        return tree, (self.prices.rows[tree.n - 1], self.trust) if self.prices else None
 
 
 @lru_cache(maxsize=4096)

@@ -135,7 +135,7 @@ class DynamicHydraDrafter(Drafter):
         # Parents come before their children, so of equal joints the parent is kept.
         guesses.sort(key=lambda guess: -guess.joint)
         chosen = self.tree.choose((guess.joint, guess) for guess in guesses)
-        tree, price = self.tree.tree(guess.path for guess in chosen)
+        tree, worth = self.tree.tree(guess.path for guess in chosen)
         by_path = {guess.path: guess for guess in chosen}
         nodes = [by_path[path] for path in tree.paths]
         tokens = torch.tensor([context.root, *(guess.tokens[-1] for guess in nodes)])
@@ -143,7 +143,7 @@ class DynamicHydraDrafter(Drafter):
         below = {
             row: offered[path] for row, path in enumerate(((), *tree.paths)) if path in offered
         }
-        return Draft(tree, tokens, probs, record=DraftRecord(below=below, price=price))
+        return Draft(tree, tokens, probs, record=DraftRecord(below=below, worth=worth))
 
 
 def _continued(

@@ -46,11 +46,11 @@ class MedusaDrafter(Drafter):
         ids, probs = (t[0].cpu() for t in self.heads.propose(context.hidden, self.top))  # [K, top]
         context.lap("heads")
         if isinstance(self.tree, Tree):
-            tree, price = cut(self.tree, context.max_depth), None
+            tree, worth = cut(self.tree, context.max_depth), None
         else:
             guesses = by_likelihood(probs[: context.max_depth].tolist())
-            tree, price = self.tree.tree(self.tree.choose(guesses))
+            tree, worth = self.tree.tree(self.tree.choose(guesses))
         head, rank = tree.depths[1:] - 1, tree.ranks[1:]  # head d, 0-based, fills depth d
         tokens = torch.cat([torch.tensor([context.root]), ids[head, rank]])
         chances = torch.cat([torch.ones(1), probs[head, rank]])
-        return Draft(tree, tokens, chances, record=DraftRecord(heads=(ids, probs), price=price))
+        return Draft(tree, tokens, chances, record=DraftRecord(heads=(ids, probs), worth=worth))

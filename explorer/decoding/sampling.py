@@ -107,9 +107,9 @@ class Draws:
         # right=True: the first token whose cumulative mass exceeds u, never one of mass 0
         return int(torch.searchsorted(cumulative, threshold, right=True))
 
-    def happens(self, probability: float, position: int, stream: Stream) -> bool:
-        """Whether an event of this probability takes place."""
-        return self._uniform(position, stream) < probability
+    def toss(self, probability: float, position: int, stream: Stream) -> float:
+        """A number in [0, 1): below `probability` exactly when such an event takes place."""
+        return self._uniform(position, stream)
 
 
 def without(probs: torch.Tensor, token: int) -> torch.Tensor:

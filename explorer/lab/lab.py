@@ -300,7 +300,7 @@ class Lab(AttentionWeights):
             "device": str(self.model.device),
             "versions": _versions(),
             "settings": Settings.model_validate(values),
-            "shown": Shown(title=method.title, drafter=method.drafter),
+            "shown": Shown(title=method.title, drafter=method.drafter, by_heads=bool(method.heads)),
             "prompt": begin.prompt,
             "prompt_ids": begin.ids,
             "continued_tokens": begin.continued_tokens,

@@ -82,6 +82,7 @@ class PerplexityReport(Schema):
     tree: str
     epsilon: float
     delta: float
+    root_rule: str
     seed: int = Field(description="of the first prompt; each further prompt has the next one")
     max_new_tokens: int
     prompts: int
@@ -206,6 +207,7 @@ def _report(
         tree=settings.tree,
         epsilon=settings.epsilon,
         delta=settings.delta,
+        root_rule=settings.root_rule,
         seed=settings.seed,
         max_new_tokens=settings.max_new_tokens,
         prompts=len(next(iter(texts.values()))),

@@ -19,6 +19,7 @@ from explorer.recording.positions import DECIMALS, HeadPredictions, rounded, top
 from explorer.recording.snapshot import Snapshot, root_figures
 from explorer.records.events import PositionsRecorded, RunStarted, StepRecorded
 from explorer.records.floor import StepFloor
+from explorer.records.reasons import with_reasons
 from explorer.records.schema import (
     TOP_BASE,
     Header,
@@ -28,8 +29,11 @@ from explorer.records.schema import (
     Timings,
     TopTokens,
     TreeShape,
+    Trial,
 )
 from explorer.records.settings import DecodeSettings
+
+SHARES = ("p", "q", "chance", "coin")  # of a trial
 
 
 class Recorder:
@@ -50,8 +54,9 @@ class Recorder:
         self._num_heads = heads.config.num_heads if heads else 0
         self._settings = settings
         self._floor = floor
-        self._told: set[int] = set()
+        self._sent: set[int] = set()
         self._trees: dict[tuple, int] = {}
+        self._shapes: list[TreeShape] = []
         self._steps = 0
         self._root = (1.0, 0)  # probability and rank of the coming root
         self._last_choice = 0  # the base model's first choice where the coming root was chosen
@@ -82,7 +87,7 @@ class Recorder:
         new = self._new_pieces(
             [*rows["token_ids"], *(t for t in rows["choices"] if t >= 0), *_shown(draft)],
             [*positions],
-            [*rows["base_top"], *(offered or ())],
+            [*rows["base_top"], *(offered or ()), *filter(None, [rows.get("residual")])],
         )
         record = 1000 * (snapshot.seconds + time.perf_counter() - begin)
         step = Step(
@@ -94,11 +99,12 @@ class Recorder:
             timings=Timings(**milliseconds, record=record),
             floor=self._floor_of(snapshot.context_length, snapshot.figures),
             draft_top=offered,
-            price=draft.record.price,
             lookahead=draft.record.lookahead,
+            **_worth(draft, rows["joint_probs"]),
             **rows,
         )
         self._steps += 1
+        step = with_reasons(step, self._shapes[tree], self._settings)
         return StepRecorded(step=step, pieces=new, trees=trees)
 
     def _floor_of(self, context_length: int, figures: RowFigures | None) -> StepFloor | None:
@@ -130,7 +136,9 @@ class Recorder:
             "base_ranks": [root_rank, *figures.asked_ranks.tolist()],
             "choices": verdict.choices,
             "thresholds": verdict.thresholds
-            and [min(1.0, round(float(t), DECIMALS)) for t in verdict.thresholds],
+            and [_share(threshold) for threshold in verdict.thresholds],
+            "trials": _trials(verdict),
+            "residual": snapshot.residual and top_tokens(*(t[None] for t in snapshot.residual))[0],
             "verdicts": verdicts(tree, verdict),
             "base_top": top_tokens(figures.ids, figures.probs),
             "accepted": verdict.path,
@@ -155,7 +163,8 @@ class Recorder:
         if known is not None:
             return known, []
         self._trees[tree.paths] = index = len(self._trees)
-        return index, [TreeShape(name=tree.name, paths=[list(path) for path in tree.paths])]
+        self._shapes.append(TreeShape(name=tree.name, paths=[list(path) for path in tree.paths]))
+        return index, self._shapes[-1:]
 
     def _new_pieces(
         self,
@@ -169,21 +178,47 @@ class Recorder:
                 named.add(position.base_choice)
                 named.update(*(head.ids for head in position.heads))
         named.update(*(top.ids for top in tops or ()))
-        new = named - self._told
-        self._told |= new
+        new = named - self._sent
+        self._sent |= new
         return {token: self._pieces[token] for token in sorted(new)}
 
 
 def verdicts(tree: Tree, verdict: Verdict) -> list[str]:
-    """Per row: root, accepted, rejected (its parent was accepted), or pruned with its parent."""
+    """Per row: root, accepted, rejected (its parent was accepted), or pruned: never judged, because
+    its parent was not accepted, or a sibling that was tried before it was."""
     path = set(verdict.path)
+    tried = verdict.trials and {trial.row for trial in verdict.trials}
     named = ["root"]
     for row, parent in enumerate(tree.parents[1:].tolist(), start=1):
         if row in path:
             named.append("accepted")
         else:
-            named.append("rejected" if parent in path else "pruned")
+            rejected = parent in path if tried is None else row in tried
+            named.append("rejected" if rejected else "pruned")
     return named
+
+
+def _trials(verdict: Verdict) -> list[Trial] | None:
+    """The tried candidates as records."""
+    if verdict.trials is None:
+        return None
+    return [
+        Trial(row=one.row, **{name: _share(getattr(one, name)) for name in SHARES})
+        for one in verdict.trials
+    ]
+
+
+def _share(value: float) -> float:
+    """A probability as a short decimal."""
+    return min(1.0, round(float(value), DECIMALS))
+
+
+def _worth(draft: Draft, joint_probs: list[float]) -> dict[str, float]:
+    """The price of the nodes of an `auto` tree, and what was expected of them."""
+    if draft.record.worth is None:
+        return {}
+    price, trust = draft.record.worth
+    return {"price": price, "promise": round(trust * sum(joint_probs[1:]), DECIMALS)}
 
 
 def _offered(draft: Draft) -> list[TopTokens] | None:

@@ -28,6 +28,7 @@ class Snapshot:
     hidden       [path, H]: of the accepted rows
     figures      of all rows; the tokens asked for are the nodes', each at its parent's row
     bonus        its probability and rank
+    residual     ids and probabilities [top] of the best tokens that a rejection left, best first
     seconds      what taking the snapshot took
 
     Without a verify pass, `verdict`, `hidden` and `figures` are None.
@@ -41,6 +42,7 @@ class Snapshot:
     hidden: torch.Tensor | None = None
     figures: RowFigures | None = None
     bonus: tuple[float, int] = (1.0, 0)
+    residual: tuple[torch.Tensor, torch.Tensor] | None = None
     seconds: float = 0.0
 
 
@@ -58,7 +60,9 @@ def snapshot(result: StepResult, settings: DecodeSettings) -> Snapshot:
         settings,
     )
     hidden = result.hidden[verdict.path]
-    return Snapshot(*step, verdict, hidden, figures, bonus, time.perf_counter() - begin)
+    residual = None if verdict.residual is None else _best(verdict.residual)
+    light = replace(verdict, residual=None)
+    return Snapshot(*step, light, hidden, figures, bonus, residual, time.perf_counter() - begin)
 
 
 def root_figures(
@@ -78,16 +82,35 @@ def _figures(
 ) -> tuple[RowFigures, tuple[float, int]]:
     """`row_figures` with the rule's probabilities, and those of the row and token `chosen`.
 
-    At temperature 0 they are the softmax's, and what is chosen is a row's first.
+    At temperature 0 they are the softmax's, and what is chosen is a row's first. Typical
+    acceptance tests p after temperature alone; what it chooses may be a draw under top-k and top-p.
     """
     figures, (row, token) = row_figures(logits, TOP_BASE, rows, tokens), chosen
     if settings.temperature == 0:
         return figures, (float(figures.probs[row, 0]), 0)
-    probs = distribution(logits, settings)
+    probs = distribution(logits, _tested(settings))
     best = probs.gather(1, figures.ids.to(probs.device)).cpu()
     asked = probs[rows.to(probs.device), tokens.to(probs.device)].cpu()
     rank = int(torch.count_nonzero(logits[row] > logits[row, token]))
-    return replace(figures, probs=best, asked_probs=asked), (float(probs[row, token]), rank)
+    if settings.rule == "typical" and settings.root_rule == "draw":
+        prob = float(distribution(logits[row][None], settings)[0, token])
+    else:
+        prob = float(probs[row, token])
+    return replace(figures, probs=best, asked_probs=asked), (prob, rank)
+
+
+def _tested(settings: DecodeSettings) -> DecodeSettings:
+    """The settings whose distribution judges nodes."""
+    if settings.rule != "typical":
+        return settings
+    return settings.model_copy(update={"top_p": 1.0, "top_k": 0})
+
+
+def _best(probs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Ids and probabilities of the likeliest tokens of probs [V], best first; none of 0."""
+    top = probs.topk(min(TOP_BASE, len(probs)))
+    kept = top.values > 0
+    return top.indices[kept].cpu(), top.values[kept].cpu()
 
 
 def _light(draft: Draft) -> Draft:

@@ -69,6 +69,7 @@ class Method:
     parameters   the settings that only this method (or only some methods) use
     heads        the architecture of the heads it needs (heads/heads.py); "" for none
     draft_model  whether it drafts with a separate model
+    words        the code of the sentence on its drafts (records/sentences.py)
     """
 
     name: str
@@ -83,6 +84,7 @@ class Method:
     parameters: tuple[Parameter, ...] = ()
     heads: str = ""
     draft_model: bool = False
+    words: str = "draft"
 
     def heeds(self, parameter: str) -> bool:
         """Whether a parameter is one of its own."""
@@ -127,6 +129,7 @@ METHODS = {
                 ),
             ),
             heads="medusa",
+            words="draft-medusa",
         ),
         Method(
             "hydra",
@@ -140,6 +143,7 @@ METHODS = {
             colour="var(--sx-blue-fill)",
             mark="M-1-1H1V1H-1Z",
             heads="hydra",
+            words="draft-hydra",
         ),
         Method(
             "draft-model",
@@ -170,9 +174,11 @@ METHODS = {
                 ),
             ),
             draft_model=True,
+            words="draft-model",
         ),
         Method(
             "lookahead",
+            words="draft-copied",
             title="Lookahead",
             code="La",
             explanation="The base model guesses a window of later positions in the same pass, over "
@@ -209,6 +215,7 @@ METHODS = {
         ),
         Method(
             "prompt-lookup",
+            words="draft-copied",
             title="Prompt lookup",
             code="Lk",
             explanation="Where the last tokens occurred before, in the prompt or the reply, "

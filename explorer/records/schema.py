@@ -26,6 +26,7 @@ Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 Milliseconds = Annotated[float, Field(ge=0.0)]
 Rank = Annotated[int, Field(ge=0)]
 Verdict = Literal["root", "accepted", "rejected", "pruned"]
+Code = Annotated[str, Field(max_length=40)]
 Pieces = Table[TokenId, "Piece"]
 
 
@@ -122,6 +123,19 @@ class LookaheadState(Record):
     pool_size: int = Field(ge=0, description="n-grams in the whole pool")
 
 
+class Trial(Record):
+    """A drawn candidate, tried by rejection sampling: p and q of its token, as they were just then.
+
+    It is accepted if `coin`, a uniform number, is below `chance`, min(1, p/q).
+    """
+
+    row: int = Field(ge=1)
+    p: Probability
+    q: Probability
+    chance: Probability
+    coin: Probability
+
+
 class Step(Record):
     """One step. Row-wise lists have length n and follow the tree's row order.
 
@@ -146,6 +160,16 @@ class Step(Record):
     )
     thresholds: Entries[Probability] | None = Field(
         default=None, description="typical acceptance: what a row's base_prob had to exceed"
+    )
+    trials: Entries[Trial] | None = Field(
+        default=None,
+        max_length=MAX_ROWS - 1,
+        description="rejection sampling: the candidates that were tried, in their order",
+    )
+    residual: TopTokens | None = Field(
+        default=None,
+        description="rejection sampling: the best of norm(max(0, p − q)), which the bonus was "
+        "drawn from after a rejection",
     )
     verdicts: Entries[Verdict]
     base_top: Entries[TopTokens] = Field(
@@ -177,7 +201,30 @@ class Step(Record):
         description="`auto` trees only: the price of the verified nodes, in tokens that "
         "would be written in the same time",
     )
+    promise: float | None = Field(
+        default=None,
+        ge=0,
+        description="`auto` trees only: the accepted drafts expected of the nodes, which were "
+        "worth their price: the sum of their joint_probs times the trust in them",
+    )
     lookahead: LookaheadState | None = None
+    reasons: Entries[Code] | None = Field(
+        default=None, max_length=MAX_ROWS, description="code of each row (records/sentences.py)"
+    )
+    stages: Entries[Code] | None = Field(
+        default=None, max_length=7, description="codes of the step's sentence and its six stages"
+    )
+
+    @property
+    def extra_rows(self) -> int:
+        """Rows of a lookahead window in the same pass; its corner is the tree's root."""
+        window = self.lookahead.window if self.lookahead else []
+        return max(0, sum(map(len, window)) - 1)
+
+    @property
+    def ended_the_run(self) -> bool:
+        """Whether no pass was needed, because the root is the last token."""
+        return not self.base_top and self.timings.verify == 0
 
     @model_validator(mode="after")
     def _rows_agree(self) -> Step:
@@ -187,6 +234,10 @@ class Step(Record):
                 raise ValueError(f"step {self.index}: {name} must have {n} entries")
         if self.base_top and (len(self.base_top) != n or len(self.choices) != n):
             raise ValueError(f"step {self.index}: base_top and choices must have {n} entries")
+        if any(trial.row >= n for trial in self.trials or ()):
+            raise ValueError(f"step {self.index}: trials name a row beyond {n - 1}")
+        if self.reasons is not None and len(self.reasons) != n:
+            raise ValueError(f"step {self.index}: reasons must have {n} entries")
         if any(not 0 <= row < n for row in self.accepted):
             raise ValueError(f"step {self.index}: accepted names a row outside 0…{n - 1}")
         return self
@@ -206,6 +257,7 @@ class Settings(Record):
     top_k: int = Field(ge=0)
     epsilon: float
     delta: float
+    root_rule: str = "draw"
     seed: int
     max_new_tokens: int = Field(ge=1)
     system_prompt: str | None = None
@@ -217,6 +269,7 @@ class Shown(Record):
 
     title: str = Field(max_length=100)
     drafter: str = Field(max_length=100)
+    by_heads: bool | None = Field(default=None, description="None in older traces")
 
 
 class Header(Record):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
@@ -19,6 +20,7 @@ from explorer.records.methods import parameters
 Backend = Literal["auto", "int4", "nf4", "bf16", "fp32"]
 Device = Literal["auto", "cpu", "cuda"]
 Acceptance = Literal["auto", "greedy", "sample", "typical"]
+RootRule = Literal["draw", "greedy", "typical"]
 
 MAX_NEW_TOKENS = 4096
 MAX_PROMPT_CHARACTERS = 100_000
@@ -30,7 +32,8 @@ class DecodeSettings(BaseModel):
     """How to decode one prompt.
 
     `acceptance` auto means greedy at temperature 0 and sample (lossless) above it. `epsilon` and
-    `delta` belong to typical acceptance (Medusa, section 2.3.1). `top_k` 0 means no limit.
+    `delta` belong to typical acceptance (Medusa, section 2.3.1), as does `root_rule`, which chooses
+    the roots there. A `delta` of 0, or none, is √ε. `top_k` 0 means no limit.
     It also has the parameters of all methods (records/methods.py), as attributes.
     """
 
@@ -46,6 +49,7 @@ class DecodeSettings(BaseModel):
     top_k: int = Field(default=0, ge=0, lt=2**63)
     epsilon: float = Field(default=0.09, gt=0.0, le=1.0)
     delta: float = Field(default=0.3, gt=0.0, le=1.0)
+    root_rule: RootRule = "draw"
     seed: int = Field(default=0, ge=0, lt=2**63)
     max_new_tokens: int = Field(default=128, ge=1, le=MAX_NEW_TOKENS)
     system_prompt: str | None = Field(default=None, max_length=MAX_PROMPT_CHARACTERS)
@@ -58,13 +62,16 @@ class DecodeSettings(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _with_parameters(cls, given: dict[str, object]) -> dict[str, object]:
-        """The parameters of all methods: the given values, checked, or the defaults."""
+        """The parameters of all methods: the given values, checked, or the defaults; and δ."""
         known = parameters()
         for name in given:
             if name not in cls.model_fields and name not in known:
                 raise ValueError(f"{name}: there is no such setting.")
         own = {n: p.checked(given[n]) if n in given else p.default for n, p in known.items()}
-        return given | own
+        epsilon = given.get("epsilon", 0.0)
+        if not given.get("delta") and isinstance(epsilon, int | float) and epsilon > 0:
+            own["delta"] = math.sqrt(epsilon)
+        return {name: value for name, value in given.items() if name != "delta" or value} | own
 
     @property
     def rule(self) -> Literal["greedy", "sample", "typical"]:
@@ -97,7 +104,7 @@ def decode_settings(**values: Any) -> DecodeSettings:
     if settings.acceptance in ("sample", "typical") and settings.temperature == 0:
         raise ExplorerError(
             f"'{settings.acceptance}' acceptance needs a temperature above 0: raise it, or choose "
-            "'greedy'."
+            "'greedy', which is what it comes to at 0."
         )
     if settings.candidates == "drawn" and settings.rule != "sample":
         raise ExplorerError(

@@ -24,7 +24,10 @@ ABOUT = {
     "top_p": "keep the likeliest tokens up to this probability (nucleus sampling); 1: all",
     "top_k": "keep this many likeliest tokens; 0: all",
     "epsilon": "typical acceptance: a token with this probability is always accepted",
-    "delta": "typical acceptance: the bar is the smaller of epsilon and delta·exp(−entropy)",
+    "delta": "typical acceptance: the bar is the smaller of epsilon and delta·exp(−entropy); "
+    "0: the root of epsilon",
+    "root_rule": "typical acceptance: each root is a draw from the base model (draw), its "
+    "likeliest token (greedy, as in the paper), or a draw from the tokens above the bar (typical)",
     "seed": "with the same seed and settings, sampling gives the same text",
     "max_new_tokens": "maximum length of the reply, in tokens",
     "system_prompt": "instructions for a chat model; none: the model's own default",

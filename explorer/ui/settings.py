@@ -19,6 +19,11 @@ ACCEPTANCE = [
     ("sample: follow a draw from the base model (lossless)", "sample"),
     ("typical: any guess that is likely enough (lossy)", "typical"),
 ]
+ROOT_RULES = [
+    ("draw from all tokens", "draw"),
+    ("greedy: the likeliest (the paper's rule)", "greedy"),
+    ("typical: draw from the tokens above the bar", "typical"),
+]
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,7 @@ class SettingsInputs:
     top_k: gr.Slider
     epsilon: gr.Slider
     delta: gr.Slider
+    root_rule: gr.Dropdown
     seed: gr.Number
     max_new_tokens: gr.Slider
     system_prompt: gr.Textbox
@@ -152,12 +158,19 @@ def _sampling_inputs() -> dict[str, Any]:
             info="A token with this probability is always accepted. Top-p and top-k do not count.",
         )
         delta = gr.Slider(
-            0.01,
+            0,
             1,
             value=DEFAULTS.delta,
             step=0.01,
             label="δ of typical acceptance",
-            info="The bar is the smaller of ε and δ·exp(−entropy): unsure model, lower bar.",
+            info="The bar is the smaller of ε and δ·exp(−entropy): unsure model, lower bar. 0: √ε.",
+        )
+        root_rule = gr.Dropdown(
+            ROOT_RULES,
+            value=DEFAULTS.root_rule,
+            label="Root of typical acceptance",
+            info="How the token after the accepted path is chosen. Top-p and top-k count in a draw "
+            "from all tokens only.",
         )
     return {
         "temperature": temperature,
@@ -166,4 +179,5 @@ def _sampling_inputs() -> dict[str, Any]:
         "seed": seed,
         "epsilon": epsilon,
         "delta": delta,
+        "root_rule": root_rule,
     }

@@ -116,10 +116,21 @@ def _step(step: Step, positions: Sequence[Position]) -> dict[str, Any]:
         "p": [_position(position) for position in positions],
         "o": step.draft_top and [_top(top) for top in step.draft_top],
         "pr": step.price,
+        "pm": step.promise,
+        "y": step.trials and [[t.row, *_many([t.p, t.q, t.chance, t.coin])] for t in step.trials],
+        "z": step.residual and _top(step.residual),
+        "u": step.reasons and _coded(step.reasons),
+        "s": step.stages,
         "l": step.lookahead and step.lookahead.model_dump(),
         "f": step.floor and [step.floor.bytes, round(step.floor.milliseconds, TIME_DECIMALS)],
         "ms": [round(getattr(step.timings, name), TIME_DECIMALS) for name in Timings.model_fields],
     }
+
+
+def _coded(codes: Sequence[str]) -> list[Any]:
+    """Codes, each once, and then per row the number of its code."""
+    known = list(dict.fromkeys(codes))
+    return [known, [known.index(code) for code in codes]]
 
 
 def _position(position: Position) -> list[Any]:

@@ -47,8 +47,8 @@ class Oracle:
         total = float(probs.double().sum())
         return self._take([(i, p / total) for i, p in enumerate(probs.tolist()) if p > 0])
 
-    def happens(self, probability: float, position: int, stream) -> bool:
-        options = [(True, probability), (False, 1 - probability)]
+    def toss(self, probability: float, position: int, stream) -> float:
+        options = [(0.0, probability), (1.0, 1 - probability)]
         return self._take([option for option in options if option[1] > 0])
 
     def _take(self, options):

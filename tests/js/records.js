@@ -64,6 +64,8 @@ export const step = (changes = {}) => ({
   draft_top: null,
   price: null,
   lookahead: null,
+  reasons: ["root", "greedy", "greedy-sibling", "greedy-end", "below"],
+  stages: ["step", "draft-medusa", "tree", "mask", "verify", "accept", "commit"],
   ...changes,
 });
 
@@ -82,6 +84,16 @@ export const rootStep = (changes = {}) =>
     accepted: [0],
     emitted: [10],
     bonus: 11,
+    reasons: ["root"],
+    stages: [
+      "step-bare",
+      "draft-none",
+      "tree-bare",
+      "mask-bare",
+      "verify",
+      "accept-bare",
+      "commit",
+    ],
     ...changes,
   });
 

@@ -5,7 +5,7 @@ import {
   drafter,
   nodeTitle,
   sentences,
-  stages,
+  stages as stages_,
   stepSentence,
 } from "../../assets/step_explorer/verdicts.js";
 import { view } from "./records.js";
@@ -14,7 +14,16 @@ const last = (...given) => sentences(...given).at(-1);
 
 test("the root was chosen before, and ends a run without a pass", () => {
   assert.equal(sentences(view(), 0).length, 1);
-  const ended = view({ base_top: [], choices: [] });
+  const stages = [
+    "step-last",
+    "draft-none",
+    "tree-bare",
+    "mask-last",
+    "verify-last",
+    "accept-bare",
+    "commit-last",
+  ];
+  const ended = view({ base_top: [], choices: [], reasons: ["root-last"], stages });
   assert.match(last(ended, 0), /no verify pass/);
   assert.match(stepSentence(ended), /ended the run/);
 });
@@ -38,26 +47,87 @@ test("what the rule wanted has no figure where it is not among the best", () => 
   assert.match(last(view({ choices: [11, 18, 16, 17, 18] }), 3), /first choice, ‘s’; ‘n’ had/);
 });
 
+test("rejection sampling: p, q, the chance, the coin, and what was not tried", () => {
+  const trials = [
+    { row: 1, p: 0.2, q: 0.5, chance: 0.4, coin: 0.7 },
+    { row: 2, p: 0.3, q: 0.2, chance: 1, coin: 0.1 },
+  ];
+  const reasons = ["root", "trial-sibling", "trial", "below", "untried"];
+  const stages = ["step", "draft-model-drawn", "tree", "mask", "verify", "accept-trials", "commit"];
+  const tried = view({ trials, reasons, stages }, { temperature: 0.7, method: "draft-model" });
+  assert.match(sentences(tried, 1)[0], /drew ‘l’ from its distribution, where it had q = 0\.50/);
+  assert.match(
+    last(tried, 1),
+    /p = 0\.20 just then, the drafter q = 0\.50.* = 0\.40\. The coin fell on 0\.70/,
+  );
+  assert.match(last(tried, 2), /The coin fell on 0\.10, below it: accepted/);
+  assert.match(last(tried, 4), /not tried: a sibling/);
+  assert.equal(tried.meaning(4), "not tried");
+  assert.match(stages_(tried)[4][1], /^2 guesses were tried, each with a coin of its own/);
+});
+
 test("sampling compares with the token that was drawn", () => {
-  const drawn = view({}, { temperature: 0.7 });
+  const drawn = view({ reasons: ["root", "draw", "draw-sibling", "draw-end", "below"] });
   assert.match(last(drawn, 1), /drawn from the base model's distribution is the same/);
   assert.match(last(drawn, 2), /drawn from the base model's distribution was ‘l’/);
 });
 
 test("typical acceptance compares with a threshold", () => {
   const thresholds = [0, 0.3, 0.2, 0.09, 0.1];
-  const typical = (changes) => view({ thresholds, ...changes }, { acceptance: "typical" });
+  const reasons = ["root", "typical", "typical-lost", "typical-end", "typical-lost-end"];
+  const typical = (settings) => view({ thresholds, reasons }, settings);
   assert.match(last(typical(), 1), /0\.62, above 0\.30: typical acceptance takes it \(lossy\)/);
-  assert.match(last(typical(), 2), /0\.10, not above 0\.20/);
-  const likelier = typical({ base_probs: [1, 0.62, 0.5, 0.005, 0.3] });
-  assert.match(last(likelier, 2), /above 0\.20, but a longer or likelier path won/);
-  assert.match(last(view({}, { acceptance: "typical" }), 1), /above its threshold/);
+  assert.match(last(typical(), 3), /0\.005, not above 0\.09/);
+  assert.match(last(typical(), 2), /above 0\.20, but a longer or likelier path won/);
+  assert.equal(typical().meaning(4), "on a path that lost");
+  assert.match(last(typical({ top_p: 0.9 }), 1), /Top-p and top-k do not count/);
 });
 
-test("a node below a rejected one was never reached", () => {
-  assert.match(last(view(), 4), /‘m’ at depth 1 was rejected, and everything below falls with it/);
-  const ended = view({ verdicts: ["root", "accepted", "pruned", "pruned", "pruned"] });
-  assert.match(last(ended, 4), /the path ended before it/);
+test("a node below one that was not accepted was never reached", () => {
+  assert.match(last(view(), 4), /‘m’ at depth 1 was not accepted, and everything below falls/);
+});
+
+test("a trace of before says no more than it holds", () => {
+  const old = view({ reasons: null, stages: null });
+  assert.match(last(old, 2), /not accepted\. This trace was saved before/);
+  assert.match(stepSentence(old), /over 5 rows accepted 1 draft/);
+  assert.ok(stages_(old).every(([, sentence]) => !sentence.includes("{")));
+});
+
+test("guesses of heads stand under a method only if its heads made them", () => {
+  assert.equal(view().offeredBelow(0)[1].ids[0], 11);
+  assert.equal(view({}, { method: "lookahead" }).offeredBelow(0)[1], undefined);
+  assert.deepEqual(view({}, { method: "lookahead" }).drafting(), []);
+  assert.equal(view().drafting().length, 2);
+});
+
+test("heads that see their path are shown along their best guesses, not with hindsight", () => {
+  const guess = (id) => ({ ids: [id], probs: [0.5] });
+  const none = { ids: [], probs: [] };
+  const hydra = view({ draft_top: [guess(11), guess(13), none, none, none] }, { method: "hydra" });
+  assert.deepEqual(
+    hydra.drafting().map(([, top]) => top?.ids),
+    [[11], [13], []],
+  );
+});
+
+test("the rows of a lookahead window are rows of the pass", () => {
+  const window = [
+    [1, 2, 3],
+    [4, 5, 6],
+  ];
+  const stages = [
+    "step-window",
+    "draft-copied",
+    "tree",
+    "mask-window",
+    "verify",
+    "accept",
+    "commit",
+  ];
+  const seen = view({ lookahead: { window, guesses: [], pool_size: 0 }, stages });
+  assert.match(stepSentence(seen), /over 10 rows, 5 of them the lookahead window's/);
+  assert.match(stages_(seen)[5][1], /2 rows of the cache stay, 8 vanish/);
 });
 
 test("the run says who guesses; old traces leave it to the method's name", () => {
@@ -71,8 +141,9 @@ test("the run says who guesses; old traces leave it to the method's name", () =>
 
 test("a step in one sentence, and in six stages", () => {
   assert.match(stepSentence(view()), /over 5 rows accepted 1 draft: 2 tokens gained\.$/);
-  assert.match(stepSentence(view({ emitted: [10] })), /accepted no draft: 1 token gained\.$/);
-  const told = stages(view());
+  const none = view({ emitted: [10], accepted: [0] });
+  assert.match(stepSentence(none), /accepted no draft: 1 token gained\.$/);
+  const told = stages_(view());
   assert.equal(told.length, 6);
   assert.match(told[0][1], /2 heads guess/);
   assert.match(told[5][1], /2 rows of the cache stay, 3 vanish; ‘p’ is the next root/);

@@ -27,6 +27,7 @@ DEFAULTS = {
     "top_k": 0,
     "epsilon": 0.09,
     "delta": 0.3,
+    "root_rule": "draw",
     "seed": 0,
     "max_new_tokens": 40,
     "system_prompt": "",
