@@ -20,14 +20,15 @@ import os
 import platform
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
 import httpx
 from pydantic import TypeAdapter
 
-from explorer.records.prompts import read_prompts
+from explorer.decoding.loop import StepResult
+from explorer.records.prompts import Prompt, read_prompts
 from explorer.records.serving import (
     Answer,
     EngineRow,
@@ -125,7 +126,11 @@ def load_both(args: argparse.Namespace, record: ServingRecord) -> ServingRecord:
 
 
 def _run(
-    client: ServerClient, prompts: list[dict], level: int, requests: int, args: argparse.Namespace
+    client: ServerClient,
+    prompts: Sequence[Prompt],
+    level: int,
+    requests: int,
+    args: argparse.Namespace,
 ) -> tuple[LoadFigures, list[Answer]]:
     model = client.info().models[0]
     load = Load(client, model, prompts, level, requests, args.max_new_tokens, token_ids=True)
@@ -163,7 +168,11 @@ def count_chains(args: argparse.Namespace, record: ServingRecord) -> ServingReco
     for asked in read_prompts(args.prompts, args.limit):
         steps = lab.steps(lab.encode(asked["prompt"], settings), settings)
         next(steps)  # the prompt's own pass
-        accepted += [len(step.verdict.path) - 1 for step in steps if step.verdict is not None]
+        accepted += [
+            len(step.verdict.path) - 1
+            for step in steps
+            if isinstance(step, StepResult) and step.verdict
+        ]
         print(asked["id"], len(accepted), file=sys.stderr)
     found = Speculation(
         steps=len(accepted),

@@ -21,7 +21,7 @@ from explorer.records.step_facts import StepFacts
 
 MIN_RIVAL_TOKENS = 16  # fewer are too few for a measured figure
 MAX_BLOCKS = 16
-Standing = Literal["none", "slow", "even", "fast"]
+Standing = Literal["none", "unclear", "slow", "even", "fast"]
 SLOWER, FASTER = 0.995, 1.005  # between them, two digits would show 1.00
 
 

@@ -59,7 +59,7 @@ def gain_figure(speculative: Sequence[LoadFigures], plain: Sequence[LoadFigures]
     ]
     levels = sorted({found.concurrency for found in (*speculative, *plain)})
     return go.Figure(
-        [line for line in lines if len(line.x)],
+        [line for line in lines if line.x is not None and len(tuple(line.x))],
         _layout(
             xaxis=axis(
                 "requests at a time", type="log", tickvals=levels, ticktext=list(map(str, levels))

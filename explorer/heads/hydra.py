@@ -95,7 +95,8 @@ class HydraHeads(MedusaHeads):
         found = [
             self._compiled_next(hidden, path[:, : k + 1], top) for k in range(self.config.num_heads)
         ]
-        return tuple(torch.stack(part, dim=1) for part in zip(*found, strict=True))
+        ids, probs = zip(*found, strict=True)
+        return torch.stack(ids, dim=1), torch.stack(probs, dim=1)
 
     def _compiled_next(self, hidden: Tensor, path: Tensor, top: int) -> tuple[Tensor, Tensor]:
         """[m, top] of the head that follows paths [m, d]; hidden [m or 1, H]."""

@@ -62,6 +62,7 @@ class LabProtocol(Protocol):
         self, prompt: str, settings: DecodeSettings, cancel: threading.Event | None = None
     ) -> Iterator[Callable[[], Iterator[Event]]]:
         """One lane, as events that are still to be made, in their order."""
+        ...
 
     def race(
         self, prompt: str, settings: DecodeSettings, cancel: threading.Event | None = None

@@ -10,6 +10,7 @@ from itertools import cycle, islice
 
 import numpy as np
 
+from explorer.records.prompts import Prompt
 from explorer.records.serving import Answer, LoadFigures, Percentiles, Source, Speculation
 from explorer.serving.client import Ask, ServerClient
 from explorer.serving.counters import Counters
@@ -25,7 +26,7 @@ class Load:
         self,
         client: ServerClient,
         model: str,
-        prompts: Sequence[dict[str, str]],
+        prompts: Sequence[Prompt],
         concurrency: int,
         requests: int,
         max_tokens: int,

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from concurrent.futures import wait
 from html import escape
+from typing import Any
 
 import gradio as gr
 
@@ -116,13 +117,16 @@ def connect_heads(worker: ModelWorker, limits: Limits, demo: gr.Blocks) -> Heads
     """Build the Heads page and wire its components to their handlers."""
     handlers = HeadsHandlers(worker, limits)
     page = handlers.page
-    quiet = {"show_progress": "hidden", "api_visibility": "private"}
+    quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
     page.examine.click(
         handlers.examine, None, page.shown, trigger_mode="once",
         concurrency_limit=limits.waiting_runs, concurrency_id=RUNS, **quiet,
     )  # fmt: skip
     page.recorded.click(handlers.show_recorded, None, page.shown, concurrency_limit=8, **quiet)
-    ticking = quiet | {"outputs": [page.header, page.loading], "concurrency_limit": 16}
+    ticking: dict[str, Any] = quiet | {
+        "outputs": [page.header, page.loading],
+        "concurrency_limit": 16,
+    }
     page.loading.tick(handlers.tick, None, **ticking)
     demo.load(handlers.tick, None, **ticking)
     return page

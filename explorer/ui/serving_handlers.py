@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from typing import Any
 
 import gradio as gr
 
@@ -32,7 +33,7 @@ LEVELS = (1, 2, 4, 8, 16)
 TREES = ("auto",)  # of this explorer, beside the server's chain
 TURN = 0.25
 MAX_HERE = 8  # prompts that are decoded here too
-QUIET = {"show_progress": "hidden", "api_visibility": "private"}
+QUIET: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
 
 
 class ServingHandlers:
@@ -241,7 +242,7 @@ def connect_serving(
     """Build the Serve page and wire its components to their handlers."""
     handlers = ServingHandlers(worker, limits, served)
     page = handlers.page
-    many = QUIET | {"concurrency_limit": 16}
+    many: dict[str, Any] = QUIET | {"concurrency_limit": 16}
     ticking = [page.header, page.loading]
     page.loading.tick(handlers.tick, None, ticking, **many)
     demo.load(handlers.opened, None, [*ticking, *page.results()], **many)
@@ -253,7 +254,7 @@ def connect_serving(
 
 def _connect_inputs(handlers: ServingHandlers) -> None:
     page, inputs = handlers.page, handlers.page.inputs
-    many = QUIET | {"concurrency_limit": 16}
+    many: dict[str, Any] = QUIET | {"concurrency_limit": 16}
     buttons = [inputs.run, inputs.cancel, inputs.keep, inputs.here]
     all_of_it = [page.status, *page.results(), *buttons]
     inputs.check.click(handlers.check, inputs.address, page.status, **many)

@@ -74,6 +74,7 @@ def figures(
 
 def _line(level: int, ours: LoadFigures | None, base: LoadFigures | None) -> list[str]:
     shown = ours or base
+    assert shown is not None  # a level is listed because one of them has it
     speed = ours.tokens_per_second if ours else None
     plain = base.tokens_per_second if base else None
     failed = f" ({count(shown.failed)} failed)" if shown.failed else ""

@@ -80,7 +80,7 @@ def _requests(page: ServingPage, answers: Sequence[Answer]) -> Update:
     first = listed[0][1] if listed else None
     return {
         page.request: gr.Dropdown(choices=listed, value=first),
-        page.steps: steps_message(answers[first] if listed else None),
+        page.steps: steps_message(answers[first] if first is not None else None),
     }
 
 

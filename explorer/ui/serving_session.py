@@ -46,9 +46,12 @@ class ServingSession:
         self.info, self.answers = info, []
 
     def _same(self, info: ServerInfo) -> bool:
-        return (info.address, info.models, info.method) == (
-            self.info.address, self.info.models, self.info.method
-        )  # fmt: skip
+        old = self.info
+        return old is not None and (info.address, info.models, info.method) == (
+            old.address,
+            old.models,
+            old.method,
+        )
 
     def keep(self) -> None:
         """Take the figures so far for the baseline of what comes."""

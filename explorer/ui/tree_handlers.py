@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Iterator
 from html import escape
+from typing import Any
 from urllib.parse import quote
 
 import gradio as gr
@@ -91,12 +92,12 @@ class TreeHandlers:
 
     def tick(self) -> Update:
         """Show the progress of loading in the header."""
-        update = {self.page.header: updates.header(self.worker, "Tree lab")}
+        update: Update = {self.page.header: updates.header(self.worker, "Tree lab")}
         if self.worker.status.phase != "loading":
             update[self.page.loading] = gr.Timer(active=False)
         return update
 
-    def _become(self, text: str, asked: tuple[object, ...]) -> Update:
+    def _become(self, text: str, asked: tuple[Any, ...]) -> Update:
         """The tree box says `text` as rank paths, and everything is about that tree."""
         try:
             lab, budget = lab_of(*_where(asked))
@@ -115,7 +116,7 @@ class TreeHandlers:
         return sorted(parse_paths(str(text)), key=lambda path: (len(path), path))
 
     def _drawn(
-        self, asked: tuple[object, ...], lab: TreeLab, budget: BudgetCurve, paths: list[RankPath]
+        self, asked: tuple[Any, ...], lab: TreeLab, budget: BudgetCurve, paths: list[RankPath]
     ) -> Update:
         report, page = lab.report(paths), self.page
         source, machine, batch, _, pasted, _ = asked
@@ -133,7 +134,7 @@ class TreeHandlers:
         }
 
 
-def _where(asked: tuple[object, ...]) -> tuple[str, str, str, int, int]:
+def _where(asked: tuple[Any, ...]) -> tuple[str, str, str, int, int]:
     source, machine, batch, context, pasted, _ = asked
     return str(source), str(machine), str(pasted or ""), int(batch), int(context)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import gradio as gr
 
@@ -58,7 +59,7 @@ def named_trees() -> list[str]:
 
 def build_tree_page() -> TreePage:
     """Lay out the page inside the current gr.Blocks."""
-    parts: dict[str, object] = {
+    parts: dict[str, Any] = {
         "loading": gr.Timer(0.5),
         "header": _html(panels.header("loading …", [], "Tree lab"), "mx-header-block"),
     }

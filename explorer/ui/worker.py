@@ -68,7 +68,7 @@ def _batches(lab: Lab, **asked: Any) -> BatchReport:
     return measure_batches(lab, method=lab.method, **asked)
 
 
-def _checkup(lab: Lab, tokens: int, **asked: object) -> Checkup:
+def _checkup(lab: Lab, tokens: int, **asked: Any) -> Checkup:
     from explorer.measuring.doctor import examine
 
     settings = DecodeSettings(method=lab.method, max_new_tokens=tokens)
