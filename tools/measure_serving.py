@@ -152,6 +152,8 @@ def count_answers(args: argparse.Namespace, record: ServingRecord) -> ServingRec
     with ServerClient(args.speculative) as client:
         engine = client.info().engine or "server"
         figures, answers = _run(client, prompts, 8, len(prompts), args)
+    if figures.speculation is None:
+        raise SystemExit("The server says nothing about its drafts.")
     _kept(args.out).write_bytes(ANSWERS.dump_json(answers))
     row = EngineRow(engine=engine, shape=f"a chain of {DRAFTS}", speculation=figures.speculation)
     shown = min(answers, key=lambda answer: abs(answer.tokens - 64))

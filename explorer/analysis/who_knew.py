@@ -80,7 +80,7 @@ def compare_knowledge(
             for method, each in known.items()
         },
         overlap={f"{a} & {b}": _share(known[a] & known[b]) for a, b in combinations(known, 2)},
-        nobody=_share(count == 0),
+        nobody=_share(np.equal(count, 0)),
         router_tokens_per_step=_tokens_per_step(best.tolist()) or 1.0,
         notes=list(notes),
     )

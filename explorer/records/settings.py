@@ -67,7 +67,9 @@ class DecodeSettings(BaseModel):
         for name in given:
             if name not in cls.model_fields and name not in known:
                 raise ValueError(f"{name}: there is no such setting.")
-        own = {n: p.checked(given[n]) if n in given else p.default for n, p in known.items()}
+        own: dict[str, object] = {
+            n: p.checked(given[n]) if n in given else p.default for n, p in known.items()
+        }
         epsilon = given.get("epsilon", 0.0)
         if not given.get("delta") and isinstance(epsilon, int | float) and epsilon > 0:
             own["delta"] = math.sqrt(epsilon)

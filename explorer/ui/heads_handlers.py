@@ -74,7 +74,7 @@ class HeadsHandlers:
 
     def tick(self) -> Update:
         """Show the progress of loading in the header."""
-        update = {self.page.header: updates.header(self.worker, "Heads")}
+        update: Update = {self.page.header: updates.header(self.worker, "Heads")}
         if self.worker.status.phase != "loading":
             update[self.page.loading] = gr.Timer(active=False)
         return update

@@ -12,6 +12,7 @@ from explorer.figures import serving_words
 from explorer.figures.numbers import plural
 from explorer.records.errors import ExplorerError
 from explorer.records.events import TraceBuilder
+from explorer.records.prompts import Prompt
 from explorer.records.serving import Answer, ServingRecord
 from explorer.records.settings import decode_settings
 from explorer.serving.client import ServerClient
@@ -48,7 +49,7 @@ class ServingHandlers:
 
     def tick(self) -> Update:
         """Tell how far loading is, until it has ended."""
-        update = {self.page.header: updates.header(self.worker, "Serve")}
+        update: Update = {self.page.header: updates.header(self.worker, "Serve")}
         if self.worker.status.phase != "loading":
             update[self.page.loading] = gr.Timer(active=False)
         return update
@@ -98,6 +99,8 @@ class ServingHandlers:
         self, session: ServingSession, client: ServerClient, ours: bool, level: int, count: int
     ) -> Iterator[Update]:
         """One load at one server, told as it goes on."""
+        assert session.cancel is not None
+        assert session.info is not None
         if session.cancel.is_set():
             return
         info = session.info if ours else client.info()
@@ -161,11 +164,13 @@ class ServingHandlers:
     def _races(self, session: ServingSession, ticket) -> Iterator[Update]:
         from explorer.serving.rows import explorer_row
 
+        lab = self.worker.lab
+        assert lab is not None  # the button waits for the model
         session.here = []
         asked = session.prompts[:MAX_HERE]
         for tree in TREES:
             settings = decode_settings(
-                method=self.worker.lab.method, tree=tree, max_new_tokens=session.max_new_tokens
+                method=lab.method, tree=tree, max_new_tokens=session.max_new_tokens
             )
             traces = []
             for number, record in enumerate(asked):
@@ -179,14 +184,15 @@ class ServingHandlers:
                 if ticket.cancel.is_set():
                     return
                 traces.append(builder.trace())
-            engine = f"this explorer, {self.worker.lab.description.split(' · ')[1]}"
+            engine = f"this explorer, {lab.description.split(' · ')[1]}"
             session.here.append(explorer_row(traces, engine, tree))
 
     def shown(self, session: ServingSession, number: int | None) -> Update:
         """Show another request's steps."""
         answers = session.answers or results.answers_of(self.record)
-        known = number is not None and 0 <= number < len(answers)
-        return {self.page.steps: steps_message(answers[number] if known else None)}
+        if number is None or not 0 <= number < len(answers):
+            return {self.page.steps: steps_message(None)}
+        return {self.page.steps: steps_message(answers[number])}
 
     def _measured(self, session: ServingSession) -> Update:
         self.served.take(results.rows_of(session))
@@ -197,6 +203,7 @@ class ServingHandlers:
 
     def _buttons(self, session: ServingSession, live: bool) -> Update:
         inputs = self.page.inputs
+        assert inputs is not None  # without them there is nothing to press
         measured = bool(session.speculative) and not live
         no_model = self.worker.status.phase == "failed"
         return {
@@ -207,13 +214,13 @@ class ServingHandlers:
         }
 
 
-def _prompts(kind: str, prompt: str) -> list[dict[str, str]]:
+def _prompts(kind: str, prompt: str) -> list[Prompt]:
     """What to ask. Raises ExplorerError for an empty prompt."""
     if kind != PROMPT:
         return list(built_in_prompts())
     if not prompt.strip():
         raise ExplorerError("The prompt is empty: write something, or ask for a load.")
-    return [{"id": "your prompt", "prompt": prompt}]
+    return [{"id": "your prompt", "category": "", "prompt": prompt}]
 
 
 def _levels(kind: str, concurrency: int, requests: int) -> list[tuple[int, int]]:
@@ -232,6 +239,8 @@ def _require_answers(answers: Sequence[Answer]) -> None:
 
 
 def _outcome(session: ServingSession) -> str:
+    assert session.cancel is not None
+    assert session.info is not None
     ended = "Cancelled: what had come stays." if session.cancel.is_set() else "Done."
     return f"{ended} {serving_words.server_words(session.info)}"
 
@@ -254,6 +263,7 @@ def connect_serving(
 
 def _connect_inputs(handlers: ServingHandlers) -> None:
     page, inputs = handlers.page, handlers.page.inputs
+    assert inputs is not None
     many: dict[str, Any] = QUIET | {"concurrency_limit": 16}
     buttons = [inputs.run, inputs.cancel, inputs.keep, inputs.here]
     all_of_it = [page.status, *page.results(), *buttons]

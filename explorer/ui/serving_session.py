@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 
+from explorer.records.prompts import Prompt
 from explorer.records.serving import Answer, EngineRow, LoadFigures, ServerInfo
 
 
@@ -22,7 +23,7 @@ class ServingSession:
     plain: dict[int, LoadFigures] = field(default_factory=dict)
     kept: bool = False
     answers: list[Answer] = field(default_factory=list)
-    prompts: list[dict[str, str]] = field(default_factory=list)
+    prompts: list[Prompt] = field(default_factory=list)
     max_new_tokens: int = 0
     here: list[EngineRow] = field(default_factory=list)
 
