@@ -7,7 +7,7 @@ not lie side by side, and a pass behind it, with prefixes of 20 and 300 tokens.
 
     python -m tools.sweep_architectures                      # all types, a table on stdout
     python -m tools.sweep_architectures --write docs/models.md
-    python -m tools.sweep_architectures llama mpt            # these alone
+    python -m tools.sweep_architectures llama mpt            # these; --write: their rows
 
 Exit status 1 where an accepted type is wrong, or one ends in a bare error.
 """
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import re
 import sys
 import time
 import warnings
@@ -38,13 +39,35 @@ from explorer.records.errors import ExplorerError
 PREFIXES = 20, 300
 # What a class leaves empty by default, and no real checkpoint does.
 FILLED = {
+    "cohere_compass_text": {
+        "rope_parameters": {
+            kind: {"rope_type": "default", "rope_theta": 1e4}
+            for kind in ("full_attention", "sliding_attention")
+        }
+    },
+    "dbrx": {
+        "d_model": 64,
+        "n_layers": 3,
+        "attn_config": {"kv_n_heads": 2, "rope_theta": 1e4, "clip_qkv": 8.0},
+        "ffn_config": {"ffn_hidden_size": 64, "moe_num_experts": 4, "moe_top_k": 2},
+    },
     "deepseek_v2": {"num_experts_per_tok": 2, "topk_method": "greedy"},
     "dots1": {"n_routed_experts": 4, "num_experts_per_tok": 2, "n_shared_experts": 1},
     "hunyuan_v1_dense": {"head_dim": 128},
     "hunyuan_v1_moe": {"head_dim": 128},
+    "lfm2_moe": {"layer_types": ["conv", "full_attention"] * 16},
     "ministral": {"head_dim": 128},
     "nemotron": {"num_key_value_heads": 8},
+    "reformer": {"axial_pos_embds": False, "hidden_size": 64, "attention_head_size": 16},
     "xmod": {"default_language": "en_XX"},
+}
+# Types that no tiny network is made of, and why.
+UNBUILT = {
+    "blt": "it reads bytes in patches, with three networks of their own depth",
+    "dory": "it writes its layers down in another number than it has",
+    "gemma4_assistant": "a draft model that runs on the cache of its Gemma 4 alone",
+    "musicgen": "it writes audio codes, no text",
+    "musicgen_melody": "it writes audio codes, no text",
 }
 MARKER = "<!-- the sweep's table: tools/sweep_architectures.py -->"
 
@@ -87,6 +110,8 @@ def default_config(model_type: str) -> PretrainedConfig:
 
 
 def _tried(model_type: str) -> tuple[str, str]:
+    if model_type in UNBUILT:
+        return "not built", UNBUILT[model_type]
     try:
         config = default_config(model_type)
         refuse_unsupported(config, model_type)
@@ -139,8 +164,14 @@ def _cell(text: str) -> str:
 
 
 def write(path: Path, findings: list[Finding]) -> None:
-    """Put the table behind the marker of a page."""
-    before = path.read_text(encoding="utf-8").partition(MARKER)[0]
+    """Put the table behind the marker of a page; types that were not tried keep their rows."""
+    before, _, old = path.read_text(encoding="utf-8").partition(MARKER)
+    rows = re.findall(r"^\| ([\w-]+) \| ([\w ]+) \| (.*) \|$", old, flags=re.M)
+    known = {
+        name: Finding(name, verdict, text.replace("\\|", "|"), 0) for name, verdict, text in rows
+    }
+    known |= {found.model_type: found for found in findings}
+    findings = [known[name] for name in sorted(known)]
     path.write_text(f"{before}{MARKER}\n\n{table(findings)}", encoding="utf-8")
 
 

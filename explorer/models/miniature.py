@@ -12,7 +12,9 @@ import re
 from typing import Any
 
 import torch
+import transformers
 from transformers import AutoModelForCausalLM, PretrainedConfig, PreTrainedModel
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
 VOCAB = 96
 WINDOW = 7  # tokens of an attention window
@@ -28,7 +30,7 @@ _SIZES: list[tuple[str, int]] = [
     (r"swa_num_attention_heads|index_n_heads|linear_num(_\w+)?_heads", 4),
     (r"hidden_size|d_model|n_embd|dim|model_dim|d_embed", 64),
     (r"attention_hidden_size", 64),
-    (r"(swa_|global_|index_)?head_dim|attention_head_dim|kv_channels|dim_head|d_kv", 16),
+    (r"(swa_|global_|index_)?head_dim|attention_head_dim|kv_channels|dim_head|d_kv|d_head", 16),
     (r"v_head_dim|linear_\w*head_dim", 16),
     (r"qk_head_dim", 16),
     (r"qk_(rope|nope)_head_dim|rotary_dim|rotary_ndims|d_rel", 8),
@@ -78,6 +80,8 @@ def miniature(config: PretrainedConfig) -> PretrainedConfig:
     for name, value in small.items():
         if isinstance(value, list) and len(value) == deep and deep > 2:
             small[name] = value[:layers]
+    if "num_layers_per_stack" in small:  # the layers of its loops follow from this number
+        small |= {"num_layers_per_stack": None, "num_hidden_layers": 2}
     if isinstance(small.get("per_layer_config"), dict):
         own = small["per_layer_config"].items()
         small["per_layer_config"] = {layer: each for layer, each in own if int(layer) < layers}
@@ -97,9 +101,7 @@ def tiny_network(config: PretrainedConfig, seed: int = 0) -> PreTrainedModel:
     """A random float32 network of a miniature configuration."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        network = AutoModelForCausalLM.from_config(
-            copy.deepcopy(config), dtype=torch.float32, trust_remote_code=False
-        )
+        network = _empty(copy.deepcopy(config))
         network.eval().requires_grad_(False)
         for parameter in network.parameters():
             if parameter.dim() > 1:
@@ -107,6 +109,18 @@ def tiny_network(config: PretrainedConfig, seed: int = 0) -> PreTrainedModel:
             elif not torch.isfinite(parameter).all() or parameter.abs().max() > 1e3:
                 parameter.normal_(1, 0.1)  # left empty by its class
     return network
+
+
+def _empty(config: PretrainedConfig) -> PreTrainedModel:
+    """A network of the configuration; of a text configuration, the text part's own class."""
+    if type(config) in AutoModelForCausalLM._model_mapping:
+        return AutoModelForCausalLM.from_config(
+            config, dtype=torch.float32, trust_remote_code=False
+        )
+    # the class belongs to the whole model's type there: emu3 for emu3_text_model
+    whole = config.model_type.partition("_text")[0]
+    name = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES[whole]
+    return getattr(transformers, name)._from_config(config, dtype=torch.float32)
 
 
 def _layers(config: PretrainedConfig) -> int:

@@ -26,6 +26,8 @@ SAMPLE = {
     "bloom": ("refused", "tree-attention mask"),
     "gpt_neo": ("refused", "tree-attention mask"),
     "roberta": ("refused", "part of the text"),  # positions counted from its tokens
+    "emu3": ("right", "fixed order"),  # the text part of a model of images, with its own class
+    "musicgen": ("not built", "audio codes"),
     "qwen3_next": ("refused", "linear_attention"),
     "recurrent_gemma": ("refused", "recurrent"),
 }
@@ -73,3 +75,16 @@ def test_the_table_counts_and_replaces_what_stood_behind_the_marker(tmp_path):
     assert "old" not in text
     assert "1 right, 1 refused" in text
     assert r"a \| b" in text
+
+
+def test_types_that_were_not_tried_keep_their_rows(tmp_path):
+    page = tmp_path / "models.md"
+    page.write_text(tool.MARKER, encoding="utf-8")
+    refused = tool.Finding("mpt", "refused", "a | b", 0.1)
+    tool.write(page, [refused, tool.Finding("xglm", "not built", "no", 0.1)])
+    before = page.read_text(encoding="utf-8")
+    tool.write(page, [tool.Finding("xglm", "right", "sdpa", 0.1)])
+    after = page.read_text(encoding="utf-8")
+    assert "1 right, 1 refused, 0 that" in after
+    assert after.count("| xglm |") == after.count("| mpt |") == 1
+    assert before.splitlines()[-2] == after.splitlines()[-2]  # mpt's
