@@ -17,5 +17,5 @@ from explorer.weights.cache import cache_folder
 # numba looks at the file of a function, not at those whose functions it calls: so the folder is
 # named after all of them.
 _SOURCES = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
-_DIGEST = hashlib.sha256(_SOURCES).hexdigest()[:12]
-os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder() / f"numba-{_DIGEST}"))
+DIGEST = hashlib.sha256(_SOURCES).hexdigest()[:12]
+os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder() / f"numba-{DIGEST}"))

@@ -14,6 +14,7 @@ import torch
 
 from explorer.analysis.calibration import Calibration, Key
 from explorer.heads.fingerprint import heads_hash
+from explorer.kernels import DIGEST
 from explorer.kernels.isa import instruction_set
 from explorer.records.errors import ExplorerError
 from explorer.weights.cache import cache_folder
@@ -37,9 +38,12 @@ def key_of(model: LanguageModel, heads: MedusaHeads) -> Key:
 
 
 def _kernels(model: LanguageModel) -> str:
-    """The instruction set, which changes the cost: different processors have the same name."""
+    """What the compiled pass was made of: its instructions, and the version of its sources.
+
+    Both change the cost, and different processors have the same name.
+    """
     widest = instruction_set()
-    return f", compiled for {widest.name}" if model.compiled and widest else ""
+    return f", compiled for {widest.name} ({DIGEST})" if model.compiled and widest else ""
 
 
 def device_description(device: torch.device) -> str:
