@@ -27,12 +27,12 @@ from explorer.records.schema import Step, Trace, TreeShape
 
 Kind = Literal["head", "rank", "shallow", "end", "verify", "heads", "bookkeeping"]
 TITLES = {
-    "rank": "right, at a rank that the tree does not hold",
+    "rank": "right, but not in the tree",
     "shallow": "the tree ended",
     "end": "the text ended",
-    "verify": "the verify pass costs more than a one-row pass",
+    "verify": "verify pass over n rows",
     "heads": "the heads' time",
-    "bookkeeping": "choosing, judging and committing",
+    "bookkeeping": "choosing, committing",
 }
 
 

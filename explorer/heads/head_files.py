@@ -17,7 +17,7 @@ from explorer.heads.layouts import IN_MODEL, are_heads
 from explorer.records.errors import ExplorerError
 from explorer.weights.folders import CONFIG, WEIGHTS
 
-HEAD_FILES = (WEIGHTS, "medusa_lm_head.safetensors", "medusa_lm_head.pt")
+HEAD_FILES = (WEIGHTS, "medusa_lm_head.safetensors", "medusa_lm_head.pt", "hydra_lm_head.pt")
 FLOATS = (torch.bfloat16, torch.float16, torch.float32, torch.float64)
 PICKLED = "pytorch_model.bin"
 

@@ -19,6 +19,7 @@ from explorer.heads.layouts import NamedHeads, named_heads
 from explorer.heads.vocabulary import over_whole_vocabulary
 from explorer.records.errors import ExplorerError
 
+HYDRA = ("hydra_mlp.", "hydra_lm_head.")
 Blocks = dict[tuple[int, int, str], Tensor]
 
 
@@ -31,6 +32,12 @@ def from_public(
     it is known. Raises ExplorerError: no heads, incomplete ones, unequal shapes.
     """
     found = named_heads(tensors)
+    if found is None and any(name.startswith(HYDRA) for name in tensors):
+        raise ExplorerError(
+            f"{path} holds Hydra heads in the layout of their authors, whose first block mixes "
+            "hidden state and tokens by a matrix of its own, which is not supported: train Hydra "
+            "heads here ('python -m explorer train heads --architecture hydra')."
+        )
     if found is None:
         raise ExplorerError(
             f"{path} holds no Medusa heads (no key like 0.0.linear.weight, medusa_head.* or "

@@ -46,8 +46,10 @@ def build_heads_page() -> HeadsPage:
     report = _html("", "hd-report")
     ledger = gr.Plot(show_label=False, elem_id="hd-ledger")
     with gr.Row():
-        accuracy = gr.Plot(show_label=False, elem_id="hd-accuracy")
-        confidence = gr.Plot(show_label=False, elem_id="hd-confidence")
+        with gr.Column(min_width=320):
+            accuracy = gr.Plot(show_label=False, elem_id="hd-accuracy")
+        with gr.Column(min_width=320):
+            confidence = gr.Plot(show_label=False, elem_id="hd-confidence")
     return HeadsPage(
         loading, header, examine, recorded, status, report, ledger, accuracy, confidence
     )
