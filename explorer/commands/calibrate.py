@@ -37,6 +37,8 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     prompts = read_prompts(args.prompts or str(BUILT_IN), args.limit)
     settings = settings_from(args)
     lab = load_lab(args, console)
+    if lab.heads:
+        settings = settings.model_copy(update={"method": lab.method})  # of the heads at hand
     from explorer.analysis.calibration import shared_costs
     from explorer.measuring.batch import measure_batches
     from explorer.measuring.calibration import calibrate
@@ -44,14 +46,16 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
     with console.share("calibrate") as progress:
         decoded = decode_texts(lab, prompts, settings, progress)
-        calibration = calibrate(lab, prompts, decoded=decoded, progress=progress)
+        calibration = calibrate(lab, prompts, settings.method, decoded=decoded, progress=progress)
     result = calibration.model_dump(mode="json") | {
         "sentence": calibration.sentence,
         "pays": calibration.pays,
     }
     if args.batches:
         with console.share("batches") as progress:
-            report = measure_batches(lab, prompts, decoded=decoded, progress=progress)
+            report = measure_batches(
+                lab, prompts, settings.method, decoded=decoded, progress=progress
+            )
         result["batches"] = report.model_dump(mode="json")
     if args.out:
         from explorer.analysis.cost_file import write_costs

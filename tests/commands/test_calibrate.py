@@ -10,7 +10,7 @@ from explorer.measuring import batch as batch_module
 from explorer.measuring import calibration as module
 from explorer.measuring import decoded as decoded_module
 from explorer.measuring.batch import BatchReport, BatchSize
-from tests.commands.fakes import run_json
+from tests.commands.fakes import FakeLab, run_json
 
 CURVE = CostCurve(
     context_length=128, rounds=1, one_row_ms=20, rows=[1, 2], milliseconds=[20, 22],
@@ -33,8 +33,8 @@ def seen(monkeypatch):
         asked.update(prompts=prompts, settings=settings)
         return "decoded"
 
-    def calibrate(engine, prompts, progress=None, **given):
-        asked.update(given)
+    def calibrate(engine, prompts, method, progress=None, **given):
+        asked.update(given, method=method)
         return found
 
     monkeypatch.setattr(decoded_module, "decode_texts", decode_texts)
@@ -57,6 +57,12 @@ def test_calibrate_uses_the_built_in_prompts(fake, capsys, seen):
     assert "Speculation should pay here" in capsys.readouterr().out
 
 
+def test_the_heads_at_hand_are_calibrated(fake, capsys, monkeypatch, seen):
+    monkeypatch.setattr(FakeLab, "method", "hydra")
+    run_json(capsys, "calibrate", "--limit", "1")
+    assert seen["method"] == seen["settings"].method == "hydra"
+
+
 def test_batches_are_measured_on_the_same_texts(fake, capsys, monkeypatch, seen):
     size = BatchSize(
         batch=4, cost_curve=CURVE, rows_per_second=[50.0, 90.9], heads_ms=1, rest_ms=1,
@@ -70,7 +76,7 @@ def test_batches_are_measured_on_the_same_texts(fake, capsys, monkeypatch, seen)
         sentence="The gain outlasts it.",
     )  # fmt: skip
 
-    def measure_batches(engine, prompts, decoded, progress):
+    def measure_batches(engine, prompts, method, decoded, progress):
         seen["batches_on"] = decoded
         return report
 
