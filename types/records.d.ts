@@ -80,6 +80,10 @@ export interface BenchReport {
   heads: string | null;
   backend: string;
   device: string;
+  /** processor or GPU, and number of threads */
+  machine: string;
+  /** ISO 8601, UTC; empty in older reports */
+  created: string;
   main_method: string | null;
   max_new_tokens: number;
   tree: string;
@@ -241,6 +245,7 @@ export interface MethodDetails {
   explanation: string;
   identical_prompts: number;
   plain_tokens_per_second: number | null;
+  total_speedup?: number | null;
   half_width: number | null;
   acceptance: DepthFigures[];
   emitted_per_step: Record<string, number>;

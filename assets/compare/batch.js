@@ -79,7 +79,7 @@ function rows({ sizes, method, rows: own }) {
         {},
         head("batch", "Sequences decoded together", { rowspan: 2 }),
         head(
-          "measured: C(b·n), a pass of n rows a sequence over one of 1",
+          "measured: T(b·n)/T(b·1), a pass of n rows a sequence over one of 1",
           "Medians over rounds in which all widths and sizes take turns",
           { colspan: widths.length, scope: "colgroup" },
         ),

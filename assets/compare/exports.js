@@ -89,6 +89,7 @@ export function csv(report) {
     "method",
     ...FIGURES,
     "half_width",
+    "total_speedup",
     "plain_tokens_per_second",
     ...SHARES.map((part) => `share_${part}`),
     "acceptance_by_depth",
@@ -96,6 +97,8 @@ export function csv(report) {
     "extra_share",
     "identical_prompts",
     "prompts",
+    "machine",
+    "created",
     ...PREDICTED.map((field) => `predicted_${field}`),
   ];
   const lines = Object.entries(report.methods).map(([method, figures]) => {
@@ -104,6 +107,7 @@ export function csv(report) {
       method,
       ...FIGURES.map((field) => figures[field]),
       details?.half_width,
+      details?.total_speedup,
       details?.plain_tokens_per_second,
       ...SHARES.map((part) => figures.shares?.[part]),
       details?.acceptance.map(({ rate: value }) => value ?? "").join(" "),
@@ -111,6 +115,8 @@ export function csv(report) {
       details?.memory?.share,
       details?.identical_prompts,
       report.prompts,
+      report.machine || report.device,
+      report.created,
       ...PREDICTED.map((field) => details?.prediction?.[field]),
     ];
   });
@@ -130,6 +136,7 @@ export function markdown(report) {
     "tokens/s",
     "plain",
     "speedup",
+    "total",
     "tokens per step",
     "acceptance by depth",
     "extra memory",
@@ -138,10 +145,21 @@ export function markdown(report) {
   const rows = Object.entries(report.methods).map(([method, figures]) =>
     markdownRow(method, figures, report),
   );
-  const { model, backend, device, prompts, max_new_tokens: tokens, tree } = report;
+  const {
+    model,
+    backend,
+    device,
+    machine,
+    created,
+    prompts,
+    max_new_tokens: tokens,
+    tree,
+  } = report;
   const told = [
-    `${model}, ${backend} on ${device}: ${prompts} prompts, up to ${tokens} tokens each, greedy`,
-    `tree ${tree}; speedups are geometric means over the prompts, ± a 95 % interval.`,
+    `${model}, ${backend} on ${machine || device}, ${created.slice(0, 10)}: ${prompts} prompts, up to ${tokens} tokens each, greedy`,
+    `tree ${tree} for heads, the other methods' parameters at their untuned defaults`,
+    "speedup: typical prompt, the geometric mean over the prompts ± a 95 % interval; total: all steps together, tokens/s over plain's",
+    "acceptance by depth: of the steps that reached a depth.",
   ].join(", ");
   const lines = [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`);
   return [...lines, "", told, ""].join("\n");
@@ -160,6 +178,7 @@ function markdownRow(method, figures, report) {
       rate(figures.tokens_per_second),
       NONE,
       "1",
+      "1",
       ratio(figures.tokens_per_step),
       NONE,
       NONE,
@@ -171,6 +190,7 @@ function markdownRow(method, figures, report) {
     rate(figures.tokens_per_second),
     rate(details.plain_tokens_per_second),
     `${ratio(figures.speedup)}×${half_width}`,
+    `${ratio(details.total_speedup ?? null)}×`,
     ratio(figures.tokens_per_step),
     details.acceptance.map(({ rate: value }) => percent(value)).join(" ") || NONE,
     details.memory

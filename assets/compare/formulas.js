@@ -13,14 +13,14 @@ import { badge } from "./methods.js";
 /** @type {[name: string, span: number, title: string][]} */
 const GROUPS = [
   ["measured inputs", 5, "What goes into the formulas, from this very run"],
-  ["tokens per step", 3, "τ: what the formulas expect, and what was measured"],
+  ["tokens per step", 3, "τ: what the formulas make of it, and what was measured"],
   ["speedup", 3, "What the formulas expect, with the error of each, and what was measured"],
   ["pays?", 2, "The break-even rule: as published, and with the root token counted"],
 ];
 const COLUMNS = [
   [
     "α",
-    "Acceptance rate of one draft, all depths together: accepted / (accepted + first rejections)",
+    "Acceptance rate of a depth, all depths together: accepted / (accepted + first rejections). In a chain that is one draft's rate; in a tree any of a depth's nodes may be accepted, so the two do not compare",
   ],
   ["K", "Mean depth of the drafts in a step"],
   ["n", "Mean rows of a verify pass, the root counted"],
@@ -28,7 +28,7 @@ const COLUMNS = [
   ["K·T_draft/T₁", "Time of a step's drafting over plain decoding's time per token"],
   [
     "formula",
-    "Chains: E = (1 − α^(K+1)) / (1 − α). Trees: τ = 1 + E[L], E[L] = Σ P(L ≥ m), from the measured joint acceptance along the paths",
+    "Chains: E = (1 − α^(K+1)) / (1 − α), a prediction from one measured number. Trees: τ = 1 + Σ P(L ≥ m) with the measured P, which is the measured mean itself: an identity, no prediction",
   ],
   [
     "of products",
@@ -38,7 +38,7 @@ const COLUMNS = [
   ["S", "S = E / (1 + K·T_draft/T₁): takes the verify pass for as cheap as one row"],
   [
     "S′ with C(n)",
-    "Chains: S′ = E / (C(K+1) + K·T_draft/T₁). Trees: S = τ / (C(n) + (T_heads + T_rest)/T₁)",
+    "Chains: S′ = E / (C(K+1) + K·T_draft/T₁), without the rest of a step. Trees: S′ = τ / (C(n) + (T_heads + T_rest)/T₁): as τ is the measured one, its error is that of the cost side alone",
   ],
   [
     "measured",
@@ -113,7 +113,7 @@ function row(page, name) {
     number(found.rows.toFixed(1)),
     number(ratio(found.cost)),
     number(ratio(found.draft)),
-    number(`${found.chain ? "E" : "τ"} = ${ratio(found.tokens_per_step)}`),
+    number(`${found.chain ? "E =" : "τ ≡"} ${ratio(found.tokens_per_step)}`),
     number(ratio(found.product)),
     measured(ratio(found.measured_tokens_per_step)),
     number(`${ratio(found.speedup_idealised)}×`, found.error_idealised),
@@ -173,16 +173,14 @@ function curve({ rows, ratios, one_row_ms: one, context_length: context }) {
 /** @param {ComparePage} page */
 function legend(page) {
   const about =
-    "S and S′ are estimates; small figures behind them are their error against the speedup measured beside them: of all steps that had a pass, taken together. (The table above is the mean over prompts, and counts every token.)";
+    "C(n) was measured behind one context length; behind longer prompts it is another. S and S′ are estimates; small figures behind them are their error against the speedup measured beside them: of all steps that had a pass, taken together. (The table above is the mean over prompts, and counts every token.)";
   const name = page.chosen.find(
     (method) => (page.details(method)?.prediction?.product ?? null) !== null,
   );
   const found = name && page.details(name)?.prediction;
   if (!found || found.product === null) return about;
   const { product, measured_tokens_per_step: told } = found;
-  const why =
-    product < told
-      ? "heads that are right tend to be right together"
-      : "steps start where the last draft failed, at harder positions than the average";
-  return `${about} For ${name}, products of single heads' accuracies expect ${ratio(product)} tokens per step, and ${ratio(told)} were measured: ${why}.`;
+  const differ =
+    ratio(product) === ratio(told) ? "" : `, a difference of ${ratio(Math.abs(product - told))}`;
+  return `${about} For ${name}, products of single heads' accuracies expect ${ratio(product)} tokens per step, and ${ratio(told)} were measured${differ}. Two effects of opposite sign are in it, which this run does not separate: heads that are right tend to be right together, and steps start where the last draft failed, at harder positions.`;
 }

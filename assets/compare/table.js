@@ -28,12 +28,12 @@ const COLUMNS = [
   ],
   [
     "speedup",
-    "Geometric mean over the prompts of the method's speed over plain's; ± is the half-width of its 95 % interval.",
+    "Typical prompt: the geometric mean over the prompts of the method's speed over plain's; ± is the half-width of its 95 % interval. Below it, all steps together: tokens/s over plain's, the total time saved.",
   ],
   ["tokens/step", "τ: new tokens per step. Plain decoding's is 1."],
   [
     "acceptance by depth",
-    "Of the steps that reached a depth: the share that accepted a node there, depth 1 first.",
+    "Of the steps that reached a depth: the share that accepted any of the nodes there, depth 1 first. With a tree of each step's own, deep nodes stand only where the heads were sure, so the share can rise with depth; a chain has one node a depth. Hover a bar for the number of steps, and for the share of all steps, which is what vLLM prints per position.",
   ],
   [
     "a step's time",
@@ -117,9 +117,11 @@ function hint(report, asked) {
     `up to ${plural(report.max_new_tokens, "token")} each`,
     "greedy",
     `tree ${report.tree}`,
+    "heads' trees fit this machine, the other methods' parameters are untuned defaults",
     report.model,
     report.backend,
-    report.device,
+    report.machine || report.device,
+    report.created.slice(0, 10),
   ].join(" · ");
 }
 
@@ -179,9 +181,9 @@ function cells(page, name) {
   return [
     speed,
     cell("is-number sx-soft", rate(details.plain_tokens_per_second)),
-    speedup(figures.speedup, details.half_width),
+    speedup(figures.speedup, details.half_width, details.total_speedup ?? null),
     perStep,
-    cell("", ...depths(details.acceptance)),
+    cell("", ...depths(details.acceptance, figures.steps)),
     time,
     floor,
     memory,
@@ -196,8 +198,9 @@ const cell = (kind, ...inside) => h("td", { class: kind || null }, ...inside);
  * Faster and slower are told by sign and word, too.
  * @param {number | null} value
  * @param {number | null} half_width
+ * @param {number | null} total of all steps together
  */
-function speedup(value, half_width) {
+function speedup(value, half_width, total) {
   if (value === null) return cell("is-number sx-soft", NONE);
   const unsure = half_width === null || Math.abs(value - 1) < half_width;
   const kind = unsure ? "even" : value > 1 ? "fast" : "slow";
@@ -215,11 +218,15 @@ function speedup(value, half_width) {
     h("span", { class: "cx-sign", "aria-label": words, role: "img" }, sign),
     h("strong", {}, `${ratio(value)}×`),
     h("small", {}, half_width === null ? "" : ` ± ${ratio(half_width)}`),
+    total === null ? null : h("small", { class: "cx-total" }, ` total ${ratio(total)}×`),
   );
 }
 
-/** @param {DepthFigures[]} acceptance */
-function depths(acceptance) {
+/**
+ * @param {DepthFigures[]} acceptance
+ * @param {number} steps
+ */
+function depths(acceptance, steps) {
   const shown = acceptance
     .flatMap((one) => (one.rate === null ? [] : [{ ...one, rate: one.rate }]))
     .slice(0, DEPTHS);
@@ -232,7 +239,7 @@ function depths(acceptance) {
         h(
           "span",
           {
-            title: `depth ${depth}: ${accepted} of ${plural(accepted + rejected, "step")} that reached it accepted a node`,
+            title: `depth ${depth}: ${accepted} of ${plural(accepted + rejected, "step")} that reached it accepted a node; of all ${plural(steps, "step")}, ${percent(accepted / steps)}`,
           },
           h("i", { style: `height:${Math.round(18 * value)}px` }),
           h("b", {}, percent(value)),
@@ -323,7 +330,7 @@ function weights(page) {
   if (!memory) return "";
   const against =
     memory.share > 0.01
-      ? "more than the “under 1 %” that is often said of Medusa heads. That figure counts parameters of larger models; this one counts bytes beside a quantised base model"
-      : "under the 1 % that is often said of Medusa heads";
+      ? "more than the “under 1 %” that is often said of Medusa heads. That figure counts parameters beside those of a large model, without projections of the heads' own; this one counts bytes, and this model is small: a block's share grows as the model shrinks"
+      : "under the 1 % that is often said of Medusa heads, which counts parameters";
   return `The heads of ${name} add ${memory.megabytes.toFixed(1)} MB, ${precise(memory.share)} of the base model: ${against}.`;
 }

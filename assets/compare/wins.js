@@ -1,4 +1,4 @@
-// Which method was the fastest on each prompt, plain included.
+// Which method was the fastest on each prompt, plain included: where the race's interval bears it.
 
 import { card } from "../step_explorer/card.js";
 import { h, replace } from "../step_explorer/dom.js";
@@ -35,7 +35,7 @@ export function winsView(page) {
   function update() {
     const found = winners(page.comparison);
     note.textContent = found.length
-      ? "the fastest method on each prompt"
+      ? "clearly faster than plain, and fastest; single timings"
       : "appears with the first prompt";
     replace(counts, ...tally(found));
     replace(
@@ -46,7 +46,7 @@ export function winsView(page) {
             h(
               "p",
               { class: "cx-empty" },
-              "Each prompt gets the mark of its fastest method; plain decoding's, where none is faster.",
+              "Each prompt gets the mark of its fastest method; plain decoding's, where none is faster by more than its interval.",
             ),
           ]),
     );
@@ -55,7 +55,8 @@ export function winsView(page) {
 }
 
 /**
- * Per prompt the fastest method: plain, unless another was faster than its own plain lane.
+ * Per prompt the fastest method: plain, unless another was clearly faster than its own plain lane, by
+ * more than the half-width of the race's 95 % interval.
  * @param {Pick<Comparison, "races">} comparison
  * @returns {Winner[]}
  */
@@ -70,8 +71,9 @@ export function winners(comparison) {
       method: "plain",
       speedup: 1,
     };
-    const { method, speedup } = race;
-    const faster = speedup !== null && speedup > last.speedup;
+    const { method, speedup, half_width: unsure } = race;
+    const clear = speedup !== null && unsure !== null && speedup - unsure > 1;
+    const faster = clear && speedup > last.speedup;
     best.set(race.number, faster ? { ...last, method, speedup } : last);
   }
   return [...best.values()];
@@ -112,7 +114,7 @@ function grouped(found) {
 function cell({ id, method, speedup }) {
   const told =
     method === "plain"
-      ? `${id}: plain decoding; no method was faster`
+      ? `${id}: plain decoding; no method was clearly faster`
       : `${id}: ${method}, ${ratio(speedup)}×`;
   return h(
     "span",

@@ -94,9 +94,8 @@ def render(result: dict[str, Any]) -> str:
 def _batches(report: dict[str, Any]) -> list[str]:
     """Passes by batch size, and the expected gain of speculation."""
     sizes, rows = report["sizes"], report["sizes"][0]["cost_curve"]["rows"]
-    one = sizes[0]["cost_curve"]["one_row_ms"]
     costs = [
-        (str(size["batch"]), *(number(ms / one) for ms in size["cost_curve"]["milliseconds"]))
+        (str(size["batch"]), *(number(ratio) for ratio in size["cost_curve"]["ratios"]))
         for size in sizes
     ]
     gains = [
@@ -113,7 +112,7 @@ def _batches(report: dict[str, Any]) -> list[str]:
     method = report["method"]
     header = ("batch", "plain tokens/s", f"{method}, estimate", "speedup", "best rows", "speedup")
     return [
-        table(("batch, C(b·n)", *(f"n = {n}" for n in rows)), costs),
+        table(("batch, T(b·n)/T(b·1)", *(f"n = {n}" for n in rows)), costs),
         table(header, gains),
         f"{report['sentence']} Most rows a second: {report['most_rows_per_second']:.0f}.",
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from explorer.analysis.cost_curve import CostCurve
@@ -18,6 +19,7 @@ from explorer.analysis.races import (
 )
 from explorer.analysis.shares import Shares, shares
 from explorer.measuring.bench_report import BenchReport, verdict_sentence
+from explorer.measuring.calibration_file import device_description
 from explorer.measuring.floor import measured_floor
 from explorer.measuring.memory import ExtraMemory
 from explorer.measuring.method_details import method_details
@@ -144,4 +146,6 @@ def _header(lab: LabProtocol) -> dict[str, object]:
         "heads": ", ".join(chosen.name for chosen in lab.heads.values()) or None,
         "backend": model.backend,
         "device": str(model.device),
+        "machine": device_description(model.device),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }

@@ -30,6 +30,8 @@ class BenchReport(Schema):
     heads: str | None
     backend: str
     device: str
+    machine: str = Field(default="", description="processor or GPU, and number of threads")
+    created: str = Field(default="", description="ISO 8601, UTC; empty in older reports")
     main_method: str | None
     max_new_tokens: int
     tree: str

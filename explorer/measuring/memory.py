@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from explorer.measuring.lab_protocol import LabProtocol
     from explorer.models.base import LanguageModel
 
-CONTEXT = 128  # tokens in a draft model's KV cache when its memory is counted
+CONTEXT = 256  # tokens in a draft model's KV cache when its memory is counted: it grows by these
 
 
 class ExtraMemory(Schema):

@@ -12,6 +12,7 @@ const race = (number, method, speedup) => ({
   category: "a",
   method,
   speedup,
+  half_width: speedup === null ? null : 0.08,
 });
 const message = (changes) =>
   JSON.stringify({
@@ -83,17 +84,19 @@ test("a message that fails does not stop the next", async () => {
   assert.equal(made.engine.phase, "ready");
 });
 
-test("a prompt's winner is plain unless a method was faster than its own plain lane", () => {
+test("a prompt's winner is plain unless a method was clearly faster than its own plain lane", () => {
   const races = [
     race(0, "medusa", 0.9),
     race(0, "hydra", null),
     race(1, "medusa", 1.1),
     race(1, "hydra", 1.3),
+    race(2, "medusa", 1.05),
   ];
   const found = winners({ races }).map(({ id, method, speedup }) => [id, method, speedup]);
   assert.deepEqual(found, [
     ["p0", "plain", 1],
     ["p1", "hydra", 1.3],
+    ["p2", "plain", 1], // within the race's interval
   ]);
 });
 
@@ -101,6 +104,8 @@ const REPORT = {
   model: "tiny",
   backend: "int4",
   device: "CPU",
+  machine: "a processor, 2 threads",
+  created: "2026-01-02T03:04:05+00:00",
   tree: "auto",
   max_new_tokens: 64,
   prompts: 2,
@@ -111,6 +116,7 @@ const REPORT = {
   details: {
     medusa: {
       half_width: 0.1,
+      total_speedup: 1.49,
       plain_tokens_per_second: 50.4,
       acceptance: [{ rate: 0.6 }, { rate: null }],
       memory: { megabytes: 12.34, share: 0.05 },
@@ -121,7 +127,7 @@ const REPORT = {
 };
 
 test("the CSV has one line a method, as wide as its head, and quotes what needs it", () => {
-  const lines = csv({ ...REPORT, model: "x" }).split("\r\n");
+  const lines = csv({ ...REPORT, machine: "x" }).split("\r\n");
   assert.equal(lines.pop(), "");
   const [head, plain, medusa] = lines.map((line) => line.split(","));
   assert.deepEqual([plain.length, medusa.length], [head.length, head.length]);
@@ -136,11 +142,14 @@ test("the CSV has one line a method, as wide as its head, and quotes what needs 
 
 test("the Markdown table says what was measured, with both speeds", () => {
   const told = markdown(REPORT);
-  assert.match(told, /\| `plain` \| 50\.0 \| – \| 1 \| 1\.00 \|/);
-  assert.match(told, /\| `medusa` \| 75\.0 \| 50\.4 \| 1\.50× ± 0\.10 \| 1\.80 \| 60 % – \|/);
+  assert.match(told, /\| `plain` \| 50\.0 \| – \| 1 \| 1 \| 1\.00 \|/);
+  assert.match(
+    told,
+    /\| `medusa` \| 75\.0 \| 50\.4 \| 1\.50× ± 0\.10 \| 1\.49× \| 1\.80 \| 60 % – \|/,
+  );
   assert.match(told, /12\.3 MB \(5\.0 %\) \| 2 of 2 \|/);
   assert.match(
     told,
-    /\n\ntiny, int4 on CPU: 2 prompts, up to 64 tokens each, greedy, tree auto; .*\n$/,
+    /\n\ntiny, int4 on a processor, 2 threads, 2026-01-02: 2 prompts, up to 64 tokens each, greedy, tree auto .*\n$/,
   );
 });
