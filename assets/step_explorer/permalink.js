@@ -15,6 +15,7 @@ const DEFAULTS = {
   top_k: 0,
   epsilon: 0.09,
   delta: 0.3,
+  root_rule: "draw",
   seed: 0,
   max_new_tokens: 128,
   system_prompt: null,
@@ -68,7 +69,7 @@ function describe(link, header, examples) {
   else link.set("prompt", header.prompt);
   const resolved = header.settings.temperature === 0 ? "greedy" : "sample";
   for (const key of SETTINGS) {
-    const value = header.settings[key] ?? null;
+    const value = header.settings[key] ?? DEFAULTS[key]; // older traces lack some
     if (value === DEFAULTS[key] || (key === "acceptance" && value === resolved)) continue;
     link.set(key, String(value));
   }

@@ -24,7 +24,8 @@ def seen(monkeypatch):
         )  # fmt: skip
         return PerplexityReport(
             model="m", heads=None, backend="int4", device="cpu", method="medusa", tree="auto",
-            epsilon=0.09, delta=0.3, seed=0, max_new_tokens=9, prompts=2, figures=[figures],
+            epsilon=0.09, delta=0.3, root_rule="draw", seed=0,
+            max_new_tokens=9, prompts=2, figures=[figures],
         )  # fmt: skip
 
     monkeypatch.setattr(module, "measure_perplexity", measure_perplexity)

@@ -37,7 +37,8 @@ def test_run_passes_every_setting_on(fake, capsys):
     run_json(
         capsys, "run", "Hello", "--method", "plain", "--temperature", "0.7", "--top-p", "0.9",
         "--top-k", "40", "--seed", "3", "--acceptance", "typical", "--epsilon", "0.2",
-        "--delta", "0.4", "--tree", "chain:2", "--system", "Be brief.", "--raw",
+        "--delta", "0.4", "--root-rule", "greedy", "--tree", "chain:2",
+        "--system", "Be brief.", "--raw",
         "--candidates", "top", "--draft-tokens", "5", "--draft-layers", "4",
         "--lookahead-window", "6", "--lookahead-ngram", "5", "--lookahead-guesses", "7",
         "--lookup-tokens", "8", "--lookup-ngram", "2",
@@ -47,7 +48,7 @@ def test_run_passes_every_setting_on(fake, capsys):
     settings = fake.asked[0][1].model_dump()
     assert settings == {
         "method": "plain", "tree": "chain:2", "acceptance": "typical", "temperature": 0.7,
-        "top_p": 0.9, "top_k": 40, "epsilon": 0.2, "delta": 0.4, "seed": 3,
+        "top_p": 0.9, "top_k": 40, "epsilon": 0.2, "delta": 0.4, "seed": 3, "root_rule": "greedy",
         "max_new_tokens": 128, "system_prompt": "Be brief.", "raw_prompt": True,
         "candidates": "top", "draft_tokens": 5, "draft_layers": 4, "lookahead_window": 6,
         "lookahead_ngram": 5, "lookahead_guesses": 7, "lookup_tokens": 8, "lookup_ngram": 2,

@@ -8,6 +8,8 @@ import zlib
 from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
 
+import torch
+
 from explorer.analysis.cost_curve import CostCurve
 from explorer.analysis.floor import StepReads, floor_report
 from explorer.analysis.races import Race, finished_race
@@ -33,7 +35,7 @@ PLAIN_READS = StepReads(weights=100_000_000, heads=0, cache_per_token=40_000)
 MEDUSA_READS = StepReads(weights=100_000_000, heads=6_000_000, cache_per_token=40_000)
 STEP_MS = {"plain": 10.5, "medusa": 12.25}
 MODEL = SimpleNamespace(
-    model=SimpleNamespace(name="SmolLM2-135M", backend="int4", device="cpu"), heads={}
+    model=SimpleNamespace(name="SmolLM2-135M", backend="int4", device=torch.device("cpu")), heads={}
 )
 
 
