@@ -36,7 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="instead of a prompt: a trace, whose text the run continues",
     )
-    parser.add_argument("--method", metavar="M", help=f"{', '.join(METHODS)} (default medusa)")
+    parser.add_argument(
+        "--method",
+        metavar="M",
+        help=f"{', '.join(METHODS)} (default: medusa, or what the loaded heads draft with)",
+    )
     parser.add_argument("--trace", metavar="FILE", help="write a replayable record (.json.gz)")
     add_decode_options(parser)
 
@@ -48,6 +52,8 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     prompt, settings = _prompt_or_trace(args), settings_from(args)
     trace_path = _writable(args.trace)
     lab = load_lab(args, console)
+    if args.method is None:
+        settings = settings.model_copy(update={"method": lab.method})
     if isinstance(prompt, Trace):
         prompt = lab.continuation(prompt)
     builder, text = TraceBuilder(), _TextStream(console)
