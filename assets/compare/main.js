@@ -57,6 +57,7 @@ export class ComparePage {
     const elements = (/** @type {CompareView[]} */ views) => views.map((view) => view.element);
     const row = h("div", { class: "cx-charts" }, ...elements(charts));
     element.className = "sx cx";
+    this.element = element;
     element.replaceChildren(...elements(above), row, ...elements(below));
     this.#tell("begun");
   }
@@ -132,6 +133,7 @@ export class ComparePage {
       this.chosen = this.asked;
       this.asked = null;
     }
+    this.element?.classList.toggle("is-empty", this.comparison.run === null);
     for (const view of this.views ?? []) {
       if (what === "lit" ? view.reveal : what !== "status" || view.live) view.update();
     }

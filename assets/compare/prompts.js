@@ -72,7 +72,7 @@ export function promptsView(setup, changed) {
  * @param {() => unknown} changed
  * @returns {Source}
  */
-function builtin({ builtin: prompts, maxPrompts }, changed) {
+function builtin({ builtin: prompts }, changed) {
   const categories = [...new Set(prompts.map(({ category }) => category))];
   const boxes = categories.map((name) => {
     const some = prompts.filter(({ category }) => category === name);
@@ -93,7 +93,7 @@ function builtin({ builtin: prompts, maxPrompts }, changed) {
     ...[1, 2, 3, 4].filter((n) => n < most).map((n) => h("option", { value: n }, String(n))),
     h("option", { value: most }, "all"),
   );
-  each.value = String(Math.min(most, categories.length * 2 <= maxPrompts ? 2 : 1));
+  each.value = "1";
   const chosen = () =>
     boxes.filter(({ box }) => box.checked).flatMap(({ some }) => some.slice(0, Number(each.value)));
   return {

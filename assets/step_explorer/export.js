@@ -18,15 +18,16 @@ const UNWRITABLE = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}
 export function saving(card, name, title) {
   /** @type {[string, string][]} */
   const options = [
-    ["", "as …"],
-    ["svg", "SVG"],
-    ["png", "PNG"],
+    ["", "⤓"],
+    ["svg", "Save as SVG"],
+    ["png", "Save as PNG"],
   ];
   const list = select(`${title}: save the picture`, options, "", (format) => {
     list.value = "";
     if (format === "svg") saveSvg(card, name, title);
     else if (format === "png") savePng(card, name, title);
   });
+  list.className = "sx-save";
   return list;
 }
 

@@ -4,7 +4,7 @@
 import { h, Marked, replace } from "./dom.js";
 import { saving } from "./export.js";
 import { plural, probability, rate, ratio } from "./numbers.js";
-import { LAST_STAGE } from "./store.js";
+import { ACCEPT_STAGE } from "./store.js";
 import { Assembler, readable } from "./text.js";
 import { nameOf } from "./trace.js";
 
@@ -216,8 +216,8 @@ function mark(app, ours, theirs) {
   const end = trace.tokensBy[state.step];
   const begin = end - trace.steps[state.step].emitted.length;
   const moment = app.moment;
-  // Until a step is committed, its root is all that is known of it.
-  const known = state.stage < LAST_STAGE ? begin + 1 : end;
+  // Until guesses are accepted, a step's root is all that is known of it.
+  const known = state.stage < ACCEPT_STAGE ? begin + 1 : end;
   ours.mark([begin, known], moment === null && known === end ? Infinity : known);
   const written = moment === null ? Infinity : (trace.rival?.tokensAt(moment) ?? 0);
   theirs.mark([0, 0], written);

@@ -7,6 +7,7 @@ import { costView } from "./cost.js";
 import { h } from "./dom.js";
 import { examplesView, promptView } from "./examples.js";
 import { listenToKeys } from "./keys.js";
+import { keep, recalled } from "./keep.js";
 import { lanesView } from "./lanes.js";
 import { maskView } from "./mask.js";
 import { plural } from "./numbers.js";
@@ -32,7 +33,7 @@ import { take } from "./wire.js";
  * @import { AttentionAnswer, Example, Message, RecordedExample, WireEvent } from "../../types/page.js"
  */
 
-const LARGE = 1.6; // how much larger a picture's type is in presenter mode
+const PRESENTED = 0.026 / 13; // of the window's height: presenter.css has the same for type
 const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 /**
@@ -79,6 +80,7 @@ export class Explorer {
     listenToKeys(this);
     this.#acceptDrops();
     this.store.touch("trace");
+    addEventListener("pagehide", () => this.#recorded === null && keep(this.trace));
   }
 
   get state() {
@@ -128,7 +130,7 @@ export class Explorer {
 
   /** Scale of type and shapes in pictures. */
   get unit() {
-    return this.state.presenter ? LARGE : 1;
+    return this.state.presenter ? Math.max(1, PRESENTED * innerHeight) : 1;
   }
 
   /** The moment on the lanes' clock that is on view, in seconds; null: all there is. */
@@ -194,7 +196,8 @@ export class Explorer {
     if (!this.view) return;
     this.element.classList.toggle("is-presenter", on);
     document.body.classList.toggle("sx-presenting", on);
-    this.store.set({ presenter: on, stage: on ? 0 : LAST_STAGE, ...(on ? { follow: false } : {}) });
+    const begins = { stage: 0, follow: false, resting: false };
+    this.store.set({ presenter: on, ...(on ? begins : { stage: LAST_STAGE }) });
     if (on && this.state.playing) this.playback.stop();
   }
 
@@ -210,7 +213,7 @@ export class Explorer {
     this.#recorded = recorded;
     this.#run = { id: null, next: 0 };
     const first =
-      trace.newest === null ? null : Math.min(step ?? trace.tellingStep ?? 0, trace.newest);
+      trace.newest === null ? null : Math.min(step ?? trace.figures?.telling_step ?? 0, trace.newest);
     this.store.set({
       step: first,
       resting: step === null,
@@ -280,9 +283,21 @@ export class Explorer {
     this.#wantedStep = wanted.trace ? null : wanted.step;
     if (this.trace.header) return;
     const name = wanted.trace ?? wanted.example;
-    const known = this.gallery.find((entry) => entry.name === name) ?? this.gallery[0];
-    if (wanted.trace) await this.openRecorded(wanted.trace, { step: wanted.step });
-    else if (known) await this.openRecorded(known.name, { play: true });
+    const known = this.gallery.find((entry) => entry.name === name);
+    if (known) return this.openRecorded(known.name, { step: wanted.step, play: !wanted.trace });
+    const kept = recalled();
+    if (kept && !wanted.trace && !wanted.prompt) return this.open(kept, "Your last run");
+    if (this.gallery.length) await this.openRecorded(this.gallery[0].name, { play: !wanted.trace });
+    if (wanted.trace)
+      this.store.set({
+        problem: `There is no recorded run called ${wanted.trace}, so this is another one: choose an example.`,
+      });
+    else if (wanted.prompt)
+      this.store.set({
+        problem: this.options.run
+          ? `This link names a run that was not recorded: press Run to repeat it. It then opens at step ${(wanted.step ?? 0) + 1}.`
+          : "This link names a run that was not recorded, and nothing can be run here: this is a recorded one.",
+      });
   }
 
   /**

@@ -6,6 +6,7 @@
  * @import { Example } from "../../types/page.js"
  */
 
+/** @type {Record<string, string | number | boolean | null>} */
 const DEFAULTS = {
   method: "medusa",
   tree: "auto",
@@ -20,10 +21,18 @@ const DEFAULTS = {
   max_new_tokens: 128,
   system_prompt: null,
   raw_prompt: false,
+  candidates: "top",
+  draft_tokens: 3,
+  draft_layers: 0,
+  lookahead_window: 4,
+  lookahead_ngram: 3,
+  lookahead_guesses: 3,
+  lookup_tokens: 4,
+  lookup_ngram: 3,
 };
 
 /** The settings, in the order in which the page keeps them. */
-export const SETTINGS = /** @type {(keyof typeof DEFAULTS)[]} */ (Object.keys(DEFAULTS));
+export const SETTINGS = Object.keys(DEFAULTS);
 
 /**
  * What the address asks for: { trace, example, prompt, step, settings }.
@@ -67,9 +76,11 @@ function describe(link, header, examples) {
   const example = examples.find(({ prompt }) => prompt === header.prompt);
   if (example) link.set("example", example.name);
   else link.set("prompt", header.prompt);
+  /** @type {Record<string, unknown>} */
+  const given = { ...header.settings };
   const resolved = header.settings.temperature === 0 ? "greedy" : "sample";
   for (const key of SETTINGS) {
-    const value = header.settings[key] ?? DEFAULTS[key]; // older traces lack some
+    const value = given[key] ?? DEFAULTS[key]; // older traces lack some
     if (value === DEFAULTS[key] || (key === "acceptance" && value === resolved)) continue;
     link.set(key, String(value));
   }

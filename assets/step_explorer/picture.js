@@ -46,6 +46,7 @@ export class Picture {
   }
 
   redraw() {
+    if (this.size.width <= 0 || this.size.height <= 0) return; // it is not on view
     const svg = this.draw(this);
     if (svg === this.svg) return;
     this.svg = svg;

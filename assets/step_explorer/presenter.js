@@ -1,9 +1,15 @@
 // Presenter mode: large type, nothing but the picture, and a step revealed in six stages.
 
 import { button, h, replace } from "./dom.js";
+import { LAST_STAGE } from "./store.js";
 import { stages } from "./verdicts.js";
 
-/** @import { Explorer } from "./main.js" */
+/**
+ * @import { Explorer } from "./main.js"
+ * @import { Trace } from "./trace.js"
+ */
+
+const VERIFY = 3;
 
 /** @param {Explorer} app */
 export function presenterView(app) {
@@ -25,16 +31,50 @@ export function presenterView(app) {
   app.store.subscribe((any) => {
     if (!any("presenter", "stage", "step", "trace") || !app.state.presenter || !app.view) return;
     const told = stages(app.view);
+    const { stage } = app.state;
+    app.element.classList.toggle("is-committed", stage === LAST_STAGE);
+    const lesson = lessonOf(app.trace);
     replace(
       chips,
       ...told.map(([name], i) =>
         button(name, `Stage ${i + 1} of ${told.length}`, () => app.store.set({ stage: i }), {
-          "aria-pressed": i === app.state.stage,
-          class: i <= app.state.stage ? "is-past" : null,
+          "aria-pressed": String(i === stage),
+          class: i <= stage ? "is-past" : null,
+        }),
+      ),
+      lesson.length ? h("span", {}, "Steps to show:") : null,
+      ...lesson.map(([name, step]) =>
+        button(name, `Step ${step + 1}`, () => {
+          app.show(step);
+          app.store.set({ stage: 0 });
         }),
       ),
     );
-    replace(sentence, told[app.state.stage][1]);
+    const asks = stage === VERIFY && app.view.rows > 1;
+    replace(
+      sentence,
+      told[stage][1],
+      asks ? h("strong", {}, " Which guess will be taken?") : null,
+    );
   });
   return element;
+}
+
+/**
+ * Three steps that show all there is: every guess right, a sibling taken, none right.
+ * @param {Trace} trace
+ * @returns {[name: string, step: number][]}
+ */
+function lessonOf(trace) {
+  const find = (/** @type {(step: Trace["steps"][number]) => boolean} */ fits) =>
+    trace.steps.findIndex((step) => step.base_top.length > 0 && step.token_ids.length > 1 && fits(step));
+  const deepest = (/** @type {Trace["steps"][number]} */ step) =>
+    Math.max(...trace.shape(step).depths);
+  /** @type {[string, number][]} */
+  const lesson = [
+    ["all right", find((step) => step.accepted.length - 1 === deepest(step))],
+    ["a sibling", find((step) => step.accepted.some((row) => trace.shape(step).ranks[row] > 0))],
+    ["none right", find((step) => step.accepted.length === 1)],
+  ];
+  return lesson.filter(([, step]) => step >= 0);
 }

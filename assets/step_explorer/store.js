@@ -1,6 +1,7 @@
 // What is on view. Views subscribe and are told, once a frame, which keys have changed.
 
 export const LAST_STAGE = 5; // draft, tree, mask, verify, accept, commit
+export const ACCEPT_STAGE = 4;
 
 /** What views can ask about beside the state: a new trace, more of it, weights, the gallery. */
 const NEWS = /** @type {const} */ (["trace", "grown", "attention", "gallery"]);

@@ -17,7 +17,7 @@ from explorer.ui.limits import Limits
 from explorer.ui.session import stop_session
 from explorer.ui.step_explorer import run_and_event
 
-DEFAULT_NEW_TOKENS = 64
+DEFAULT_NEW_TOKENS = 48  # short replies, so that the default comparison ends soon
 
 
 @dataclass(frozen=True)

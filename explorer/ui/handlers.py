@@ -19,7 +19,7 @@ from explorer.ui.limits import Limits
 from explorer.ui.page import NOTHING_YET, Page, build_page
 from explorer.ui.runs import RUNS, at_hand, checked_settings, sentence, until_turn
 from explorer.ui.session import Session, stop_session
-from explorer.ui.settings import SettingsInputs
+from explorer.ui.settings import SettingsInputs, shown_settings
 from explorer.ui.updates import Update
 from explorer.ui.worker import ModelWorker, Ticket, Turns
 
@@ -210,6 +210,23 @@ def connect(worker: ModelWorker, limits: Limits, demo: gr.Blocks) -> Page:
         inputs,
         js=(ASSETS / "ui" / "permalink.js").read_text(encoding="utf-8"),
         api_visibility="private",
+    )
+    gr.on(
+        [one.change for one in inputs],
+        None,
+        inputs,
+        None,
+        js=(ASSETS / "ui" / "remember.js").read_text(encoding="utf-8"),
+        api_visibility="private",
+    )
+    settings = page.settings
+    gr.on(
+        [settings.method.change, settings.acceptance.change, settings.temperature.change],
+        shown_settings,
+        [settings.method, settings.acceptance, settings.temperature],
+        settings.dependent(),
+        queue=False,
+        **QUIET,
     )
     return page
 

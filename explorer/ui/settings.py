@@ -7,12 +7,13 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.records.methods import METHODS
+from explorer.records.methods import METHODS, Parameter, methods_heeding, parameters
 from explorer.records.settings import DecodeSettings
 from explorer.ui.limits import Limits
 
 DEFAULTS = DecodeSettings()
 MAX_NEW_TOKENS = 1024  # of the slider
+SHAPED = ("medusa", "hydra")  # methods whose tree a reader chooses
 ACCEPTANCE = [
     ("auto: greedy at temperature 0, sample above", "auto"),
     ("greedy: only the base model's first choice (lossless)", "greedy"),
@@ -43,15 +44,32 @@ class SettingsInputs:
     max_new_tokens: gr.Slider
     system_prompt: gr.Textbox
     raw_prompt: gr.Checkbox
+    own: dict[str, gr.components.Component]
 
     def listed(self) -> list[gr.components.Component]:
         """The inputs in the order of `names`."""
-        return [getattr(self, name) for name in self.names()]
+        return [self.own.get(name) or getattr(self, name) for name in self.names()]
+
+    def dependent(self) -> list[gr.components.Component]:
+        """The inputs that only some methods or rules use, in the order of `shown_settings`."""
+        sampling = (self.top_p, self.top_k, self.seed)
+        typical = (self.epsilon, self.delta, self.root_rule)
+        return [self.tree, *sampling, *typical, *self.own.values()]
 
     @classmethod
     def names(cls) -> list[str]:
-        """The settings' names."""
-        return [field.name for field in fields(cls)]
+        """The settings' names, those of single methods at the end."""
+        return [*(field.name for field in fields(cls) if field.name != "own"), *parameters()]
+
+
+def shown_settings(method: str, acceptance: str, temperature: float) -> list[dict[str, Any]]:
+    """Which of `SettingsInputs.dependent` the method and the rule use."""
+    samples = temperature > 0
+    typical = acceptance == "typical"
+    drawn = samples and not typical
+    shown = [method in SHAPED, drawn, drawn, samples, typical, typical, typical]
+    shown += [method in methods_heeding(name) for name in parameters()]
+    return [gr.update(visible=one) for one in shown]
 
 
 def settings_inputs(limits: Limits) -> SettingsInputs:
@@ -93,6 +111,8 @@ def settings_inputs(limits: Limits) -> SettingsInputs:
         )
     sampling = _sampling_inputs()
     with gr.Row():
+        own = {name: _own_input(parameter) for name, parameter in parameters().items()}
+    with gr.Row():
         system_prompt = gr.Textbox(
             "",
             label="System prompt",
@@ -110,8 +130,23 @@ def settings_inputs(limits: Limits) -> SettingsInputs:
         max_new_tokens=max_new_tokens,
         system_prompt=system_prompt,
         raw_prompt=raw_prompt,
+        own=own,
         **sampling,
     )
+
+
+def _own_input(parameter: Parameter) -> gr.components.Component:
+    """The input for a parameter of some methods."""
+    label = parameter.name.replace("_", " ").capitalize()
+    more: dict[str, Any] = {
+        "value": parameter.default,
+        "label": label,
+        "info": parameter.text,
+        "visible": DEFAULTS.method in methods_heeding(parameter.name),
+    }
+    if parameter.choices:
+        return gr.Dropdown(list(parameter.choices), **more)
+    return gr.Slider(parameter.minimum, parameter.maximum, step=1, **more)
 
 
 def _sampling_inputs() -> dict[str, Any]:
@@ -131,6 +166,7 @@ def _sampling_inputs() -> dict[str, Any]:
             value=DEFAULTS.top_p,
             step=0.01,
             label="Top-p",
+            visible=False,
             info="Draw among the likeliest tokens that together have probability p.",
         )
         top_k = gr.Slider(
@@ -139,6 +175,7 @@ def _sampling_inputs() -> dict[str, Any]:
             value=DEFAULTS.top_k,
             step=1,
             label="Top-k",
+            visible=False,
             info="Draw among the k likeliest tokens; 0: all.",
         )
         seed = gr.Number(
@@ -146,6 +183,7 @@ def _sampling_inputs() -> dict[str, Any]:
             precision=0,
             minimum=0,
             label="Seed",
+            visible=False,
             info="With the same seed and settings, the text is the same.",
         )
     with gr.Row():
@@ -155,6 +193,7 @@ def _sampling_inputs() -> dict[str, Any]:
             value=DEFAULTS.epsilon,
             step=0.01,
             label="ε of typical acceptance",
+            visible=False,
             info="A token with this probability is always accepted. Top-p and top-k do not count.",
         )
         delta = gr.Slider(
@@ -163,12 +202,14 @@ def _sampling_inputs() -> dict[str, Any]:
             value=DEFAULTS.delta,
             step=0.01,
             label="δ of typical acceptance",
+            visible=False,
             info="The bar is the smaller of ε and δ·exp(−entropy): unsure model, lower bar. 0: √ε.",
         )
         root_rule = gr.Dropdown(
             ROOT_RULES,
             value=DEFAULTS.root_rule,
             label="Root of typical acceptance",
+            visible=False,
             info="How the token after the accepted path is chosen. Top-p and top-k count in a draw "
             "from all tokens only.",
         )

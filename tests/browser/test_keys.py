@@ -21,9 +21,9 @@ def steps(alone, trace) -> Steps:
 
 def test_steps(steps, trace):
     steps.press("End")
-    assert steps.ask("explorer.state.resting && explorer.state.step === explorer.trace.tellingStep")
+    assert steps.step == len(trace.steps)
     steps.press("ArrowRight")
-    assert steps.ask("explorer.state.resting && explorer.state.step === explorer.trace.tellingStep")
+    assert steps.step == len(trace.steps)
     steps.press("ArrowLeft", "ArrowLeft")
     assert steps.step == len(trace.steps) - 2
     steps.press("Home")
@@ -141,7 +141,7 @@ def test_presenter_mode_reveals_a_step_in_six_stages(steps, trace):
         signs.append("●" in "".join(steps.texts(".sx-mask svg .sx-token")))
         steps.press("ArrowRight")
     assert len(set(told)) == 6
-    assert all(sentence.endswith(".") for sentence in told)
+    assert all(sentence.endswith((".", "?")) for sentence in told)
     assert nodes == [1, n, n, n, n, n]
     assert judged[:4] == [0, 0, 0, 0]
     assert judged[4] > 0

@@ -9,6 +9,7 @@ import gradio as gr
 import pytest
 
 from explorer.records.errors import ExplorerError
+from explorer.records.methods import parameters
 from explorer.ui.examples import CHANGED, EXAMPLES
 from explorer.ui.handlers import Handlers
 from explorer.ui.limits import PRIVATE, PUBLIC
@@ -43,7 +44,8 @@ def handlers_of(lab=None, limits=PRIVATE, load=None) -> Handlers:
 
 
 def values(**changes: object) -> list[object]:
-    given = DEFAULTS | changes
+    own = {name: parameter.default for name, parameter in parameters().items()}
+    given = DEFAULTS | own | changes
     return [given[name] for name in SettingsInputs.names()]
 
 

@@ -1,0 +1,39 @@
+"""The settings that are shown are those that the method and the rule use."""
+
+from __future__ import annotations
+
+from explorer.records.methods import methods_heeding, parameters
+from explorer.ui.settings import shown_settings
+
+RULES = ("tree", "top_p", "top_k", "seed", "epsilon", "delta", "root_rule")
+
+
+def shown(method: str, acceptance: str = "auto", temperature: float = 0) -> set[str]:
+    updates = shown_settings(method, acceptance, temperature)
+    names = (*RULES, *parameters())
+    return {name for name, update in zip(names, updates, strict=True) if update["visible"]}
+
+
+def test_a_tree_is_chosen_only_where_a_method_has_one():
+    assert "tree" in shown("medusa")
+    assert "tree" not in shown("lookahead")
+
+
+def test_every_method_shows_its_own_parameters_alone():
+    for method in ("draft-model", "lookahead", "prompt-lookup"):
+        own = {name for name in parameters() if method in methods_heeding(name)}
+        assert own
+        assert shown(method) == own
+
+
+def test_sampling_and_typical_acceptance_bring_their_settings():
+    drawn = {"top_p", "top_k", "seed"}
+    assert drawn <= shown("medusa", temperature=0.7)
+    assert shown("medusa", "typical", 0.7) & set(RULES) == {
+        "tree",
+        "seed",
+        "epsilon",
+        "delta",
+        "root_rule",
+    }
+    assert not drawn & shown("medusa")
