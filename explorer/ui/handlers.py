@@ -198,6 +198,15 @@ def connect(worker: ModelWorker, limits: Limits, demo: gr.Blocks) -> Page:
         [page.settings_open, page.settings_panel],
         **QUIET,
     )
+    # They lie over the results, which are what is looked at now.
+    gr.on(
+        [page.run.click, page.go_on.click],
+        lambda: (False, gr.Column(visible=False)),
+        None,
+        [page.settings_open, page.settings_panel],
+        queue=False,
+        **QUIET,
+    )
     changed = [getattr(page.settings, name) for name in CHANGED]
     page.explorer.select(filled, None, [page.prompt, *changed], queue=False, **QUIET)
     ticking: dict[str, Any] = QUIET | {"outputs": [page.status, page.header, page.loading]}

@@ -206,7 +206,8 @@ def test_fewer_heads_on_purpose(tmp_path, kind, architecture):
     all_of_them, fewer = load_heads(tmp_path, place), load_heads(tmp_path, place, num_heads=2)
     assert fewer.config.num_heads == 2
     hidden, path = torch.randn(5, H), torch.randint(V, (5, K))
-    assert torch.equal(fewer(hidden, path[:, :2]), all_of_them(hidden, path)[:2])
+    # A library product over fewer heads may round its last bits otherwise.
+    torch.testing.assert_close(fewer(hidden, path[:, :2]), all_of_them(hidden, path)[:2])
     with pytest.raises(ExplorerError, match=rf"holds {K} heads, and {K + 1} were asked for"):
         load_heads(tmp_path, place, num_heads=K + 1)
 

@@ -13,6 +13,7 @@ from explorer.records.continuation import Continuation
 from explorer.records.events import Event, RunStarted, StepRecorded
 from explorer.records.floor import StepFloor
 from explorer.records.methods import METHODS, PLAIN
+from explorer.records.reasons import with_reasons
 from explorer.records.schema import (
     Header,
     Piece,
@@ -116,6 +117,7 @@ def scripted_lane(
         if at >= len(target):
             return
         step = _step(index, at, prefix, target, shapes[index % len(shapes)], words, rng)
+        step = with_reasons(step, SHAPES[step.tree], settings)
         yield StepRecorded(step=step, trees=SHAPES if index == 0 else [])
         at += len(step.emitted)
 
