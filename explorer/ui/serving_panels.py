@@ -137,7 +137,8 @@ def _card(
     )
     words = "".join(f"<p>{_text(sentence)}</p>" for sentence in sentences)
     return (
-        f'<section class="vx-card"><h2>{_text(title)}</h2>{words}<div class="vx-scroll">'
+        f'<section class="vx-card"><h2>{_text(title)}</h2>{words}'
+        f'<div class="vx-scroll" tabindex="0" role="region" aria-label="{_text(title)}">'
         f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div></section>"
     )
 

@@ -70,9 +70,9 @@ def test_two_tabs_have_their_own_sessions_and_wait_for_each_other(scripted_url, 
     first.page.click("#mx-stop")
     first.wait_for_status("Stopped")
     second.done()
-    ours, theirs = first.lane("own"), second.lane("own")
-    assert ours != theirs
-    assert TEXT.startswith(theirs)
+    prompts = [each.ask("explorer.trace.header.prompt") for each in (first, second)]
+    assert prompts == ["slow", "quick"]
+    assert TEXT.startswith(second.lane("own"))
     first.show(2)
     second.show(1)
     assert first.step == 2
