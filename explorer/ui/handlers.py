@@ -200,7 +200,7 @@ def connect(worker: ModelWorker, limits: Limits, demo: gr.Blocks) -> Page:
     )
     # They lie over the results, which are what is looked at now.
     gr.on(
-        [page.run.click, page.go_on.click],
+        [page.run.click, page.prompt.submit, page.go_on.click],
         lambda: (False, gr.Column(visible=False)),
         None,
         [page.settings_open, page.settings_panel],

@@ -66,7 +66,10 @@ def build_page(
     )
     parts |= _prompt_row(runs)
     parts |= _toolbar(runs)
-    with gr.Column(visible=False, elem_id="mx-settings") as settings_panel:
+    with (
+        gr.Column(elem_id="mx-settings-place"),
+        gr.Column(visible=False, elem_id="mx-settings") as settings_panel,
+    ):
         parts |= {"settings": settings_inputs(limits), "settings_panel": settings_panel}
     parts["explorer"] = step_explorer(
         missed, attention, elem_id="mx-explorer", able="run" if runs else ""

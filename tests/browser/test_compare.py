@@ -78,6 +78,7 @@ def test_cancel_keeps_the_finished_prompts_and_a_second_tab_waits(scripted_url, 
     first, second = compare(scripted_url).ready(), compare(scripted_url).ready()
     first.ask("first", "second", "third", "fourth")
     first.page.wait_for_selector(".sx-table tr[data-method='medusa']", timeout=30_000)
+    first.page.wait_for_selector(".cx:not(.is-empty)", timeout=30_000)
     places = first.page.evaluate(PLACES)
     second.ask("quick", methods=("medusa",)).wait_for("is-waiting")
     assert "1 run before yours" in second.status

@@ -31,10 +31,12 @@ def test_examples_open_their_recording_and_fill_the_prompt_and_settings(scripted
     page.open_settings()
     temperature = "document.querySelector('#mx-temperature input[type=number]').value"
     page.wait_until(f"{temperature} === '0.7'")
+    page.page.click("#mx-settings-button")
     assert "harbour" in page.text(".sx-prompt")
     assert "Typical acceptance" in page.text(".sx-prompt-hint")
     page.page.click(".sx-examples button:has-text('JSON')")
     page.wait_until("document.querySelector('#mx-prompt textarea').value.includes('JSON')")
+    page.open_settings()
     page.wait_until(f"{temperature} === '0'")
 
 
