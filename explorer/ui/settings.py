@@ -146,6 +146,8 @@ def _own_input(parameter: Parameter) -> gr.components.Component:
     }
     if parameter.choices:
         return gr.Dropdown(list(parameter.choices), **more)
+    assert parameter.minimum is not None  # what has no choices has a range
+    assert parameter.maximum is not None
     return gr.Slider(parameter.minimum, parameter.maximum, step=1, **more)
 
 
