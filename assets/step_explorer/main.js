@@ -6,8 +6,8 @@ import { cacheView } from "./cache.js";
 import { costView } from "./cost.js";
 import { h } from "./dom.js";
 import { examplesView, promptView } from "./examples.js";
-import { listenToKeys } from "./keys.js";
 import { keep, recalled } from "./keep.js";
+import { listenToKeys } from "./keys.js";
 import { lanesView } from "./lanes.js";
 import { maskView } from "./mask.js";
 import { plural } from "./numbers.js";
@@ -213,7 +213,9 @@ export class Explorer {
     this.#recorded = recorded;
     this.#run = { id: null, next: 0 };
     const first =
-      trace.newest === null ? null : Math.min(step ?? trace.figures?.telling_step ?? 0, trace.newest);
+      trace.newest === null
+        ? null
+        : Math.min(step ?? trace.figures?.telling_step ?? 0, trace.newest);
     this.store.set({
       step: first,
       resting: step === null,

@@ -51,11 +51,7 @@ export function presenterView(app) {
       ),
     );
     const asks = stage === VERIFY && app.view.rows > 1;
-    replace(
-      sentence,
-      told[stage][1],
-      asks ? h("strong", {}, " Which guess will be taken?") : null,
-    );
+    replace(sentence, told[stage][1], asks ? h("strong", {}, " Which guess will be taken?") : null);
   });
   return element;
 }
@@ -67,7 +63,9 @@ export function presenterView(app) {
  */
 function lessonOf(trace) {
   const find = (/** @type {(step: Trace["steps"][number]) => boolean} */ fits) =>
-    trace.steps.findIndex((step) => step.base_top.length > 0 && step.token_ids.length > 1 && fits(step));
+    trace.steps.findIndex(
+      (step) => step.base_top.length > 0 && step.token_ids.length > 1 && fits(step),
+    );
   const deepest = (/** @type {Trace["steps"][number]} */ step) =>
     Math.max(...trace.shape(step).depths);
   /** @type {[string, number][]} */
