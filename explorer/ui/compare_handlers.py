@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import wait
-from typing import Any
 from weakref import WeakValueDictionary
 
 import gradio as gr
@@ -16,6 +15,7 @@ from explorer.ui.compare_page import ComparePage, build_compare_page
 from explorer.ui.compare_request import Request, asks_for_batches, checked
 from explorer.ui.compare_session import CompareSession, encoded
 from explorer.ui.limits import Limits
+from explorer.ui.parts import MANY, QUIET
 from explorer.ui.runs import sentence, until_turn
 from explorer.ui.served_rows import ServedRows
 from explorer.ui.session import stop_session
@@ -75,14 +75,9 @@ class CompareHandlers:
 
     def tick(self) -> Update:
         """Show the progress of loading; once it has ended, show it a last time and stop."""
-        page, status = self.page, self.worker.status
-        update: Update = {
-            page.header: updates.header(self.worker, "Compare"),
-            page.compare: encoded({"engine": vars(status) | {"text": self._status_text()}}),
-        }
-        if status.phase != "loading":
-            update[page.loading] = gr.Timer(active=False)
-        return update
+        shown = updates.progress(self.page, self.worker, "Compare")
+        engine = vars(self.worker.status) | {"text": self._status_text()}
+        return shown | {self.page.compare: encoded({"engine": engine})}
 
     def opened(self) -> Update:
         """Beside `tick`: the same heads on a server, as last measured, or as they were recorded."""
@@ -159,21 +154,16 @@ def connect_compare(
     """Build the Compare page and wire its components to their handlers."""
     handlers = CompareHandlers(worker, limits, served)
     page = handlers.page
-    quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
     page.compare.submit(
         handlers.run,
         page.session,
         [page.session, page.compare],
         concurrency_limit=limits.waiting_runs,
         trigger_mode="once",
-        **quiet,
+        **QUIET,
     )
-    page.compare.stop(handlers.stop, page.session, None, concurrency_limit=16, **quiet)
-    ticking: dict[str, Any] = quiet | {
-        "outputs": [page.header, page.compare, page.loading],
-        "concurrency_limit": 16,
-    }
-    page.loading.tick(handlers.tick, None, **ticking)
-    ticking["outputs"] = [*ticking["outputs"], page.served]
-    demo.load(handlers.opened, None, **ticking)
+    page.compare.stop(handlers.stop, page.session, None, **MANY)
+    loading = [page.header, page.compare, page.loading]
+    page.loading.tick(handlers.tick, None, loading, **MANY)
+    demo.load(handlers.opened, None, [*loading, page.served], **MANY)
     return page

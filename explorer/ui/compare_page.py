@@ -14,6 +14,7 @@ from explorer.ui import panels
 from explorer.ui.compare_request import MAX_FILE_CHARACTERS, built_in_prompts
 from explorer.ui.compare_session import CompareSession
 from explorer.ui.limits import Limits
+from explorer.ui.parts import plain_html
 from explorer.ui.session import stop_session
 from explorer.ui.step_explorer import run_and_event
 
@@ -44,12 +45,7 @@ def build_compare_page(limits: Limits, missed: Callable[[str, int], str]) -> Com
     return ComparePage(
         session=gr.State(CompareSession(), delete_callback=stop_session),
         loading=gr.Timer(0.5),
-        header=gr.HTML(
-            panels.header("loading …", [], "Compare"),
-            elem_id="mx-header-block",
-            apply_default_css=False,
-            js_on_load=None,
-        ),
+        header=plain_html(panels.header("loading …", [], "Compare"), "mx-header-block"),
         compare=gr.HTML(
             value="",
             html_template='<div class="cx-here"></div>',
@@ -59,7 +55,7 @@ def build_compare_page(limits: Limits, missed: Callable[[str, int], str]) -> Com
             elem_id="mx-compare",
             setup=json.dumps(setup(limits)),
         ),
-        served=gr.HTML("", elem_id="mx-served", apply_default_css=False, js_on_load=None),
+        served=plain_html("", "mx-served"),
     )
 
 

@@ -17,6 +17,7 @@ from explorer.ui.attention import AttentionDesk
 from explorer.ui.examples import CHANGED, EXAMPLES
 from explorer.ui.limits import Limits
 from explorer.ui.page import NOTHING_YET, Page, build_page
+from explorer.ui.parts import MANY, QUIET
 from explorer.ui.runs import RUNS, at_hand, checked_settings, sentence, until_turn
 from explorer.ui.session import Session, stop_session
 from explorer.ui.settings import SettingsInputs, shown_settings
@@ -24,11 +25,6 @@ from explorer.ui.updates import Update
 from explorer.ui.worker import ModelWorker, Ticket, Turns
 
 TURN = 0.1  # seconds of decoding between two messages to the browser
-QUIET: dict[str, Any] = {
-    "show_progress": "hidden",
-    "concurrency_limit": 16,
-    "api_visibility": "private",
-}
 
 
 class Handlers:
@@ -104,12 +100,8 @@ class Handlers:
 
     def tick(self, session: Session | None) -> Update:
         """Show the progress of loading; once it has ended, show it a last time and stop."""
-        page, state = self.page, self.worker.status
-        update = updates.status(page, session or Session(), self.worker)
-        if state.phase != "loading":
-            update[page.loading] = gr.Timer(active=False)
-        update[page.header] = updates.header(self.worker)
-        return update
+        shown = updates.progress(self.page, self.worker)
+        return shown | updates.status(self.page, session or Session(), self.worker)
 
     def _settings(self, prompt: str | None, values: tuple[object, ...]) -> DecodeSettings:
         given = dict(zip(SettingsInputs.names(), values, strict=True))
@@ -191,53 +183,55 @@ def connect(worker: ModelWorker, limits: Limits, demo: gr.Blocks) -> Page:
     handlers = Handlers(worker, limits)
     page = handlers.page
     _connect_runs(handlers)
-    page.stop.click(handlers.stop, page.session, None, **QUIET)
+    page.stop.click(handlers.stop, page.session, None, **MANY)
+    changed = [getattr(page.settings, name) for name in CHANGED]
+    page.explorer.select(filled, None, [page.prompt, *changed], queue=False, **MANY)
+    loading = [page.status, page.header, page.loading]
+    page.loading.tick(handlers.tick, page.session, loading, **MANY)
+    demo.load(handlers.tick, page.session, loading, **MANY)
+    _connect_settings(page)
+    _connect_address(page, demo)
+    return page
+
+
+def _connect_settings(page: Page) -> None:
+    """Open and close the settings, and show those that matter for the method at hand."""
+    opened, settings = [page.settings_open, page.settings_panel], page.settings
     page.settings_button.click(
         lambda shown: (not shown, gr.Column(visible=not shown)),
         page.settings_open,
-        [page.settings_open, page.settings_panel],
-        **QUIET,
+        opened,
+        **MANY,
     )
     # They lie over the results, which are what is looked at now.
     gr.on(
         [page.run.click, page.prompt.submit, page.go_on.click],
         lambda: (False, gr.Column(visible=False)),
         None,
-        [page.settings_open, page.settings_panel],
+        opened,
         queue=False,
-        **QUIET,
+        **MANY,
     )
-    changed = [getattr(page.settings, name) for name in CHANGED]
-    page.explorer.select(filled, None, [page.prompt, *changed], queue=False, **QUIET)
-    ticking: dict[str, Any] = QUIET | {"outputs": [page.status, page.header, page.loading]}
-    page.loading.tick(handlers.tick, page.session, **ticking)
-    demo.load(handlers.tick, page.session, **ticking)
-    inputs = [page.prompt, *page.settings.listed()]
-    demo.load(
-        None,
-        inputs,
-        inputs,
-        js=(ASSETS / "ui" / "permalink.js").read_text(encoding="utf-8"),
-        api_visibility="private",
-    )
-    gr.on(
-        [one.change for one in inputs],
-        None,
-        inputs,
-        None,
-        js=(ASSETS / "ui" / "remember.js").read_text(encoding="utf-8"),
-        api_visibility="private",
-    )
-    settings = page.settings
     gr.on(
         [settings.method.change, settings.acceptance.change, settings.temperature.change],
         shown_settings,
         [settings.method, settings.acceptance, settings.temperature],
         settings.dependent(),
         queue=False,
-        **QUIET,
+        **MANY,
     )
-    return page
+
+
+def _connect_address(page: Page, demo: gr.Blocks) -> None:
+    """Fill in prompt and settings from the page's address, and remember them as they change."""
+    inputs = [page.prompt, *page.settings.listed()]
+    reads, keeps = (
+        (ASSETS / "ui" / name).read_text(encoding="utf-8")
+        for name in ("permalink.js", "remember.js")
+    )
+    demo.load(None, inputs, inputs, js=reads, api_visibility="private")
+    changes = [one.change for one in inputs]
+    gr.on(changes, None, inputs, None, js=keeps, api_visibility="private")
 
 
 def filled(event: gr.EventData) -> list[object]:
@@ -249,18 +243,16 @@ def filled(event: gr.EventData) -> list[object]:
 
 def _connect_runs(handlers: Handlers) -> None:
     page, settings = handlers.page, handlers.page.settings.listed()
-    run: dict[str, Any] = {
+    run: dict[str, Any] = QUIET | {
         "outputs": [page.session, *page.buttons(), page.status, page.explorer],
-        "show_progress": "hidden",
         "concurrency_limit": handlers.limits.waiting_runs,
         "concurrency_id": RUNS,
         "trigger_mode": "once",
-        "api_visibility": "private",
     }
     asked = [page.session, page.prompt, *settings]
     gr.on([page.run.click, page.prompt.submit], handlers.run, asked, **run)
     page.go_on.click(handlers.go_on, [page.session, *settings], **run)
     rerun = page.explorer.submit(
-        handlers.asked_again, settings, [page.prompt, *settings], queue=False, **QUIET
+        handlers.asked_again, settings, [page.prompt, *settings], queue=False, **MANY
     )
     rerun.then(handlers.run, asked, **run)

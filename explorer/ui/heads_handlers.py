@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator
 from concurrent.futures import wait
 from html import escape
-from typing import Any
 
 import gradio as gr
 
@@ -18,6 +17,7 @@ from explorer.records.prompts import BUILT_IN, read_prompts
 from explorer.ui import panels, updates
 from explorer.ui.heads_page import HeadsPage, build_heads_page
 from explorer.ui.limits import Limits
+from explorer.ui.parts import MANY, QUIET
 from explorer.ui.runs import POLL, RUNS, sentence, until_turn
 from explorer.ui.updates import Update
 from explorer.ui.worker import ModelWorker, Ticket
@@ -74,10 +74,7 @@ class HeadsHandlers:
 
     def tick(self) -> Update:
         """Show the progress of loading in the header."""
-        update: Update = {self.page.header: updates.header(self.worker, "Heads")}
-        if self.worker.status.phase != "loading":
-            update[self.page.loading] = gr.Timer(active=False)
-        return update
+        return updates.progress(self.page, self.worker, "Heads")
 
     def _told(self, kind: str, text: str, fraction: float | None = None) -> Update:
         return {self.page.status: panels.status(kind, text, fraction)}
@@ -117,16 +114,12 @@ def connect_heads(worker: ModelWorker, limits: Limits, demo: gr.Blocks) -> Heads
     """Build the Heads page and wire its components to their handlers."""
     handlers = HeadsHandlers(worker, limits)
     page = handlers.page
-    quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
     page.examine.click(
         handlers.examine, None, page.shown, trigger_mode="once",
-        concurrency_limit=limits.waiting_runs, concurrency_id=RUNS, **quiet,
+        concurrency_limit=limits.waiting_runs, concurrency_id=RUNS, **QUIET,
     )  # fmt: skip
-    page.recorded.click(handlers.show_recorded, None, page.shown, concurrency_limit=8, **quiet)
-    ticking: dict[str, Any] = quiet | {
-        "outputs": [page.header, page.loading],
-        "concurrency_limit": 16,
-    }
-    page.loading.tick(handlers.tick, None, **ticking)
-    demo.load(handlers.tick, None, **ticking)
+    page.recorded.click(handlers.show_recorded, None, page.shown, **MANY)
+    loading = [page.header, page.loading]
+    page.loading.tick(handlers.tick, None, loading, **MANY)
+    demo.load(handlers.tick, None, loading, **MANY)
     return page

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import gradio as gr
 
 from explorer.ui import panels
+from explorer.ui.parts import plain_html
 
 HELP = (
     "The doctor races the heads against plain decoding on a few prompts and says where the speedup "
@@ -37,13 +38,13 @@ class HeadsPage:
 def build_heads_page() -> HeadsPage:
     """Lay out the page inside the current gr.Blocks."""
     loading = gr.Timer(0.5)
-    header = _html(panels.header("loading …", [], "Heads"), "mx-header-block")
-    _html(f"<p>{HELP}</p>", "hd-help")
+    header = plain_html(panels.header("loading …", [], "Heads"), "mx-header-block")
+    plain_html(f"<p>{HELP}</p>", "hd-help")
     with gr.Row(elem_id="hd-buttons"):
         examine = gr.Button("Examine these heads", variant="primary", elem_id="hd-examine")
         recorded = gr.Button("Show the recorded checkup", elem_id="hd-recorded")
-    status = _html("", "hd-status")
-    report = _html("", "hd-report")
+    status = plain_html("", "hd-status")
+    report = plain_html("", "hd-report")
     ledger = gr.Plot(show_label=False, elem_id="hd-ledger")
     with gr.Row():
         with gr.Column(min_width=320):
@@ -53,7 +54,3 @@ def build_heads_page() -> HeadsPage:
     return HeadsPage(
         loading, header, examine, recorded, status, report, ledger, accuracy, confidence
     )
-
-
-def _html(value: str, name: str) -> gr.HTML:
-    return gr.HTML(value, elem_id=name, apply_default_css=False, js_on_load=None)

@@ -12,6 +12,7 @@ from explorer.records.paths import ASSETS
 from explorer.ui import panels
 from explorer.ui.examples import EXAMPLES
 from explorer.ui.limits import Limits
+from explorer.ui.parts import plain_html
 from explorer.ui.session import Session, stop_session
 from explorer.ui.settings import SettingsInputs, settings_inputs
 from explorer.ui.step_explorer import step_explorer
@@ -56,7 +57,7 @@ def build_page(
     parts: dict[str, Any] = {
         "session": gr.State(Session(), delete_callback=stop_session),
         "loading": gr.Timer(0.5),
-        "header": _html(panels.header("loading …", []), "mx-header-block"),
+        "header": plain_html(panels.header("loading …", []), "mx-header-block"),
     }
     gr.HTML(
         panels.intro(),
@@ -75,10 +76,6 @@ def build_page(
         missed, attention, elem_id="mx-explorer", able="run" if runs else ""
     )
     return Page(**parts)
-
-
-def _html(value: str, name: str) -> gr.HTML:
-    return gr.HTML(value, elem_id=name, apply_default_css=False, js_on_load=None)
 
 
 def _prompt_row(runs: bool) -> dict[str, object]:
@@ -118,7 +115,7 @@ def _toolbar(runs: bool) -> dict[str, object]:
         settings = gr.Button(
             "Settings", size="sm", min_width=40, elem_id="mx-settings-button", visible=runs
         )
-        status = _html(panels.status("loading", "Starting"), "mx-status-block")
+        status = plain_html(panels.status("loading", "Starting"), "mx-status-block")
     return {
         "settings_button": settings,
         "settings_open": gr.State(False),

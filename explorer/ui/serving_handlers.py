@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from typing import Any
 
 import gradio as gr
 
@@ -22,6 +21,7 @@ from explorer.ui import panels, updates
 from explorer.ui import serving_results as results
 from explorer.ui.compare_request import built_in_prompts
 from explorer.ui.limits import PUBLIC, Limits
+from explorer.ui.parts import MANY
 from explorer.ui.runs import sentence, until_turn
 from explorer.ui.served_rows import ServedRows
 from explorer.ui.serving_page import PROMPT, SWEEP, ServingPage, build_serving_page
@@ -34,7 +34,6 @@ LEVELS = (1, 2, 4, 8, 16)
 TREES = ("auto",)  # of this explorer, beside the server's chain
 TURN = 0.25
 MAX_HERE = 8  # prompts that are decoded here too
-QUIET: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
 
 
 class ServingHandlers:
@@ -48,11 +47,8 @@ class ServingHandlers:
         self.record: ServingRecord | None = recorded()
 
     def tick(self) -> Update:
-        """Tell how far loading is, until it has ended."""
-        update: Update = {self.page.header: updates.header(self.worker, "Serve")}
-        if self.worker.status.phase != "loading":
-            update[self.page.loading] = gr.Timer(active=False)
-        return update
+        """Show the progress of loading in the header."""
+        return updates.progress(self.page, self.worker, "Serve")
 
     def opened(self) -> Update:
         """The recorded figures, which stand there until something is measured."""
@@ -251,11 +247,10 @@ def connect_serving(
     """Build the Serve page and wire its components to their handlers."""
     handlers = ServingHandlers(worker, limits, served)
     page = handlers.page
-    many: dict[str, Any] = QUIET | {"concurrency_limit": 16}
     ticking = [page.header, page.loading]
-    page.loading.tick(handlers.tick, None, ticking, **many)
-    demo.load(handlers.opened, None, [*ticking, *page.results()], **many)
-    page.request.input(handlers.shown, [page.session, page.request], page.steps, **many)
+    page.loading.tick(handlers.tick, None, ticking, **MANY)
+    demo.load(handlers.opened, None, [*ticking, *page.results()], **MANY)
+    page.request.input(handlers.shown, [page.session, page.request], page.steps, **MANY)
     if page.inputs is not None:
         _connect_inputs(handlers)
     return page
@@ -264,12 +259,11 @@ def connect_serving(
 def _connect_inputs(handlers: ServingHandlers) -> None:
     page, inputs = handlers.page, handlers.page.inputs
     assert inputs is not None
-    many: dict[str, Any] = QUIET | {"concurrency_limit": 16}
     buttons = [inputs.run, inputs.cancel, inputs.keep, inputs.here]
     all_of_it = [page.status, *page.results(), *buttons]
-    inputs.check.click(handlers.check, inputs.address, page.status, **many)
+    inputs.check.click(handlers.check, inputs.address, page.status, **MANY)
     asked = [page.session, *inputs.asked()]
-    inputs.run.click(handlers.run, asked, all_of_it, trigger_mode="once", **many)
-    inputs.cancel.click(handlers.stop, page.session, None, **many)
-    inputs.keep.click(handlers.keep, page.session, all_of_it, **many)
-    inputs.here.click(handlers.here, page.session, all_of_it, trigger_mode="once", **many)
+    inputs.run.click(handlers.run, asked, all_of_it, trigger_mode="once", **MANY)
+    inputs.cancel.click(handlers.stop, page.session, None, **MANY)
+    inputs.keep.click(handlers.keep, page.session, all_of_it, **MANY)
+    inputs.here.click(handlers.here, page.session, all_of_it, trigger_mode="once", **MANY)

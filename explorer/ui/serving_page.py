@@ -10,6 +10,7 @@ from explorer.records.paths import ASSETS
 from explorer.serving.address import EXAMPLE
 from explorer.serving.load import MAX_AT_ONCE, MAX_REQUESTS
 from explorer.ui import panels, serving_panels
+from explorer.ui.parts import plain_html
 from explorer.ui.serving_session import ServingSession
 
 PROMPT, LOAD, SWEEP = "one prompt", "load", "load at 1, 2, 4, 8 and 16"
@@ -72,14 +73,14 @@ def build_serving_page(public: bool) -> ServingPage:
     """Lay out the page inside the current gr.Blocks. `public`: nothing can be asked."""
     session = gr.State(ServingSession(), delete_callback=ServingSession.stop)
     loading = gr.Timer(0.5)
-    header = _html(panels.header("loading …", [], "Serve"), "mx-header-block")
-    _html(serving_panels.introduction(public), "mx-serve-about")
+    header = plain_html(panels.header("loading …", [], "Serve"), "mx-header-block")
+    plain_html(serving_panels.introduction(public), "mx-serve-about")
     inputs = None if public else _inputs()
-    status = _html(
+    status = plain_html(
         panels.status("empty", serving_panels.PUBLIC if public else serving_panels.REST),
         "mx-serve-status",
     )
-    figures = _html("", "mx-serve-figures")
+    figures = plain_html("", "mx-serve-figures")
     with gr.Row(elem_id="mx-serve-charts"):
         gain, acceptance, latency = (
             gr.Plot(label=label, elem_id=f"mx-serve-{name}", show_label=True)
@@ -110,12 +111,8 @@ def build_serving_page(public: bool) -> ServingPage:
         latency=latency,
         request=request,
         steps=steps,
-        rows=_html("", "mx-serve-rows"),
+        rows=plain_html("", "mx-serve-rows"),
     )
-
-
-def _html(value: str, name: str) -> gr.HTML:
-    return gr.HTML(value, elem_id=name, apply_default_css=False, js_on_load=None)
 
 
 def _inputs() -> Inputs:

@@ -18,6 +18,7 @@ from explorer.figures.tree_lab import budget_figure, cost_figure, independence_f
 from explorer.records.errors import ExplorerError
 from explorer.records.rank_paths import RankPath, cartesian_counts, checked_paths, parse_paths
 from explorer.ui import panels, updates
+from explorer.ui.parts import MANY, QUIET
 from explorer.ui.tree_page import BEST, TreePage, build_tree_page
 from explorer.ui.tree_sources import lab_of, machine_of, sources
 from explorer.ui.updates import Update
@@ -92,10 +93,7 @@ class TreeHandlers:
 
     def tick(self) -> Update:
         """Show the progress of loading in the header."""
-        update: Update = {self.page.header: updates.header(self.worker, "Tree lab")}
-        if self.worker.status.phase != "loading":
-            update[self.page.loading] = gr.Timer(active=False)
-        return update
+        return updates.progress(self.page, self.worker, "Tree lab")
 
     def _become(self, text: str, asked: tuple[Any, ...]) -> Update:
         """The tree box says `text` as rank paths, and everything is about that tree."""
@@ -211,20 +209,18 @@ def connect_tree(worker: ModelWorker, demo: gr.Blocks) -> TreePage:
     """Build the Tree lab and wire its components to their handlers."""
     handlers = TreeHandlers(worker)
     page = handlers.page
-    quiet = {"show_progress": "hidden", "api_visibility": "private", "concurrency_limit": 8}
+    few: dict[str, Any] = QUIET | {"concurrency_limit": 8}  # each draws all figures
     outputs = [*page.shown, page.tree]
     for component in (page.source, page.machine, page.batch, page.context):
-        component.change(handlers.show, page.asked, page.shown, **quiet)
+        component.change(handlers.show, page.asked, page.shown, **few)
     for box in (page.pasted, page.tree):
-        box.submit(handlers.show, page.asked, page.shown, **quiet)
-    page.named.input(handlers.name, [page.named, *page.asked], outputs, **quiet)
-    page.widths.submit(handlers.widen, [page.widths, *page.asked], outputs, **quiet)
-    page.greedy.release(handlers.trim, [page.greedy, *page.asked], outputs, **quiet)
-    page.grow.click(
-        handlers.grow, page.asked, [*outputs, page.greedy], trigger_mode="once", **quiet
-    )
-    page.picture.submit(handlers.click, page.asked, outputs, **quiet)
-    page.loading.tick(handlers.tick, None, [page.header, page.loading], **quiet)
-    demo.load(handlers.tick, None, [page.header, page.loading], **quiet)
-    demo.load(handlers.name, [page.named, *page.asked], outputs, **quiet)
+        box.submit(handlers.show, page.asked, page.shown, **few)
+    page.named.input(handlers.name, [page.named, *page.asked], outputs, **few)
+    page.widths.submit(handlers.widen, [page.widths, *page.asked], outputs, **few)
+    page.greedy.release(handlers.trim, [page.greedy, *page.asked], outputs, **few)
+    page.grow.click(handlers.grow, page.asked, [*outputs, page.greedy], trigger_mode="once", **few)
+    page.picture.submit(handlers.click, page.asked, outputs, **few)
+    page.loading.tick(handlers.tick, None, [page.header, page.loading], **MANY)
+    demo.load(handlers.tick, None, [page.header, page.loading], **MANY)
+    demo.load(handlers.name, [page.named, *page.asked], outputs, **few)
     return page

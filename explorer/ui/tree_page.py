@@ -11,6 +11,7 @@ from explorer.records.paths import ASSETS
 from explorer.records.rank_paths import published_trees
 from explorer.records.settings import MAX_TREE_CHARACTERS
 from explorer.ui import panels
+from explorer.ui.parts import plain_html
 from explorer.ui.tree_sources import PASTED, machines, sources
 
 BEST = "best for these texts and this machine"
@@ -61,7 +62,7 @@ def build_tree_page() -> TreePage:
     """Lay out the page inside the current gr.Blocks."""
     parts: dict[str, Any] = {
         "loading": gr.Timer(0.5),
-        "header": _html(panels.header("loading …", [], "Tree lab"), "mx-header-block"),
+        "header": plain_html(panels.header("loading …", [], "Tree lab"), "mx-header-block"),
     }
     with gr.Row(elem_id="tl-chosen"):
         parts |= _choices()
@@ -74,7 +75,7 @@ def build_tree_page() -> TreePage:
         )
     with gr.Row(elem_id="tl-build"):
         parts |= _builders()
-    parts["summary"] = _html("", "tl-summary")
+    parts["summary"] = plain_html("", "tl-summary")
     with gr.Row():
         with gr.Column(min_width=320):
             parts["picture"] = gr.HTML(
@@ -123,7 +124,3 @@ def _builders() -> dict[str, object]:
             elem_id="tl-tree",
         ),
     }  # fmt: skip
-
-
-def _html(value: str, name: str) -> gr.HTML:
-    return gr.HTML(value, elem_id=name, apply_default_css=False, js_on_load=None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import gradio as gr
 
@@ -24,6 +24,29 @@ def header(worker: ModelWorker, here: str = "Explore") -> str:
         return panels.header(worker.lab.description, worker.lab.notes, here)
     failed = worker.status.phase == "failed"
     return panels.header("no model" if failed else "loading …", [], here)
+
+
+class Loads(Protocol):
+    """A page that shows in its header how far loading is, at each beat of a timer."""
+
+    @property
+    def header(self) -> gr.HTML:
+        """Shows the model, or how far loading is."""
+        ...
+
+    @property
+    def loading(self) -> gr.Timer:
+        """Beats until loading has ended."""
+        ...
+
+
+def progress(page: Loads, worker: ModelWorker, here: str = "Explore") -> Update:
+    """The progress of loading; once it has ended, its outcome, and the timer stops."""
+    loading = worker.status.phase == "loading"  # read first: what ends meanwhile is shown once more
+    update: Update = {page.header: header(worker, here)}
+    if not loading:
+        update[page.loading] = gr.Timer(active=False)
+    return update
 
 
 def status(page: Page, session: Session, worker: ModelWorker) -> Update:
