@@ -15,7 +15,6 @@ import numpy as np
 from numba import types
 
 from explorer.kernels.compiled import (
-    exp32,
     float_of_bits,
     floats,
     halves_at,
@@ -26,7 +25,7 @@ from explorer.kernels.compiled import (
 from explorer.kernels.dot import GROUP, RECORD
 from explorer.kernels.products import call
 from explorer.kernels.quantise import quantise_row
-from explorer.kernels.rows import best_of, total_of
+from explorer.kernels.rows import best_of, to_probs, total_of
 from explorer.kernels.team import join, take, take_next
 
 CHUNK = 16  # tiles of the projection that a thread takes at a time
@@ -202,11 +201,11 @@ def _best(p, phase):
         ids = numba.carray(whole_at(p.ids + 8 * p.top * place), p.top)
         probs = floats(p.probs + 4 * p.top * place, p.top)
         best_of(logits, ids, probs)
-        top, total = probs[0], total_of(logits, probs[0])
-        for i in range(p.top):
-            probs[i] = exp32(probs[i] - top) / total
-            if p.token_map != 0:
-                ids[i] = numba.carray(whole_at(p.token_map), p.width)[ids[i]]
+        to_probs(probs, total_of(logits, probs[0]))
+        if p.token_map != 0:
+            token_map = numba.carray(whole_at(p.token_map), p.width)
+            for i in range(p.top):
+                ids[i] = token_map[ids[i]]
         row = take_next(p.team, phase, rows)
 
 

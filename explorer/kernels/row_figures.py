@@ -14,7 +14,7 @@ import torch
 from numba import types
 
 from explorer.kernels.compiled import exp32, floats, int64_fields, whole_at
-from explorer.kernels.rows import best_of, total_of
+from explorer.kernels.rows import best_of, to_probs, total_of
 from explorer.kernels.team import join, new_team, take, take_next
 from explorer.kernels.threads import TASK, on_all_threads
 
@@ -60,8 +60,7 @@ def _figures_of_row(p, row):
             asked_probs[i] = exp32(own - first) / total
             # Most of what is asked for is among the best, which saves a look at all the others.
             ranks[i] = _count_above(probs if own >= last else logits, own)
-    for i in range(p.top):
-        probs[i] = exp32(probs[i] - first) / total
+    to_probs(probs, total)
 
 
 @numba.cfunc(types.void(types.CPointer(_FIGURES)), cache=True)

@@ -64,3 +64,11 @@ def best_of(logits, ids, values):
             values[place], ids[place] = part[j], first + j
             found = min(found + 1, top)
             least = values[top - 1] if found == top else least
+
+
+@numba.njit(cache=True, error_model="numpy")
+def to_probs(best, total):
+    """The softmax of the best logits of a row, in their place; `total` is the row's total_of."""
+    top = best[0]
+    for i in range(best.size):
+        best[i] = exp32(best[i] - top) / total

@@ -60,9 +60,10 @@ def snapshot(result: StepResult, settings: DecodeSettings) -> Snapshot:
         settings,
     )
     hidden = result.hidden[verdict.path]
-    residual = None if verdict.residual is None else _best(verdict.residual)
-    light = replace(verdict, residual=None)
-    return Snapshot(*step, light, hidden, figures, bonus, residual, time.perf_counter() - begin)
+    residual = None
+    if verdict.residual is not None:
+        residual, verdict = _best(verdict.residual), replace(verdict, residual=None)
+    return Snapshot(*step, verdict, hidden, figures, bonus, residual, time.perf_counter() - begin)
 
 
 def root_figures(
