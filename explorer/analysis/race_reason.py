@@ -95,7 +95,8 @@ def _where(lane: Sequence[StepFacts], rival: Sequence[StepFacts]) -> str:
     checking = mean(lane, "verify") - mean(rival, "verify")
     if checking <= 0.5 * extra:
         return ": most of the extra time goes into guessing"
-    return f": most of the extra time goes into checking {mean(lane, 'rows'):.0f} rows at once"
+    rows = mean([step for step in lane if step.verify > 0], "rows")  # the last step may have none
+    return f": most of the extra time goes into checking {rows:.0f} rows at once"
 
 
 def _suggestion(

@@ -13,6 +13,7 @@ from starlette.middleware import Middleware
 from explorer.records.progress import Progress
 from explorer.ui.api import connect_api
 from explorer.ui.compare_handlers import connect_compare
+from explorer.ui.compressed import CompressedPages
 from explorer.ui.handlers import connect
 from explorer.ui.heads_handlers import connect_heads
 from explorer.ui.limits import PRIVATE, PUBLIC, Limits
@@ -80,7 +81,7 @@ def serve(
         enable_monitoring=False,
         max_file_size="1kb",  # nothing is uploaded
         prevent_thread_lock=True,
-        app_kwargs={"routes": routes(), "middleware": [Middleware(NoFiles)]},
+        app_kwargs={"routes": routes(), "middleware": [Middleware(NoFiles), Middleware(CompressedPages)]},
     )
     worker.start()
     return demo

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from explorer.analysis.race_reason import telling_step
-from explorer.analysis.speedup import race_figures
+from explorer.analysis.speedup import figures_of, race_figures
 from explorer.records.step_facts import StepFacts
 
 
@@ -42,6 +42,14 @@ def test_a_slower_lane_says_where_its_time_goes(race, step):
     guessing = race([step(verify=22, heads=40)] * 20, plain)
     assert guessing.reason.endswith("goes into guessing.")
     assert guessing.suggestion.settings == {}
+
+
+def test_rows_are_those_of_real_passes(make_trace):
+    settings = make_trace([1], []).header.settings
+    last = facts(milliseconds=0.1, verify=0.0)  # needed no pass
+    lane = [*[facts(milliseconds=50.0, verify=48.0, rows=15)] * 10, last]
+    figures = figures_of(lane, [facts(milliseconds=20.0, verify=19.0)] * 20, settings)
+    assert "checking 15 rows at once" in figures.reason
 
 
 def test_an_interval_that_holds_one_asks_for_more_text(race, step):

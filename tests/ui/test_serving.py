@@ -67,12 +67,15 @@ def test_one_prompt_and_its_steps(handlers):
 
 def test_a_load_beside_its_baseline(handlers):
     session = ServingSession()
-    with serving(Fake(pause=0.01)) as ours, serving(Fake(pause=0.02, tells=False)) as base:
+    with serving(Fake(pause=0.01)) as ours, serving(Fake(pause=0.02, counts=False, tells=False)) as base:
         told, last = run(handlers, session, ours, base, kind=LOAD)
-    figures = last[handlers.page.figures]
-    speedup = session.speculative[2].tokens_per_second / session.plain[2].tokens_per_second
-    assert speedup > 0
-    assert f"<td>{speedup:.2f}×</td>" in figures
+    ours, plain = session.speculative[2], session.plain[2]
+    assert ours.requests == plain.requests == 4
+    assert ours.tokens == plain.tokens > 0
+    assert ours.speculation.steps > 0
+    assert plain.speculation is None  # the baseline counts no drafts
+    ratio = f"<td>{ours.tokens_per_second / plain.tokens_per_second:.2f}×</td>"
+    assert ratio in last[handlers.page.figures]
     assert any("has answered" in line and "width:" in line for line in told)
     assert len(last[handlers.page.gain].data) == 2
 
@@ -214,6 +217,12 @@ def test_the_gain_in_words():
     assert serving_words.gain_words(fading, []) is None
     only = serving_words.gain_words([figures(8, 5)], [figures(8, 10)])
     assert only == "0.50× the baseline at 8 requests at a time: 5.0 against 10.0 tokens/s."
+
+
+def test_the_table_says_how_many_times_the_baselines_rate():
+    html = serving_panels.figures("", {2: figures(2, 30)}, {2: figures(2, 20), 4: figures(4, 40)})
+    assert html.count("×</td>") == 1
+    assert "<td>1.50×</td>" in html
 
 
 def test_where_acceptance_was_read():
