@@ -1,4 +1,4 @@
-"""Documents travel compressed; streams and what Gradio compresses itself do not pass through here."""
+"""Documents travel compressed; streams and what Gradio compresses itself are left alone."""
 
 from __future__ import annotations
 
