@@ -81,7 +81,10 @@ def serve(
         enable_monitoring=False,
         max_file_size="1kb",  # nothing is uploaded
         prevent_thread_lock=True,
-        app_kwargs={"routes": routes(), "middleware": [Middleware(NoFiles), Middleware(CompressedPages)]},
+        app_kwargs={
+            "routes": routes(),
+            "middleware": [Middleware(NoFiles), Middleware(CompressedPages)],
+        },
     )
     worker.start()
     return demo

@@ -67,7 +67,8 @@ def test_one_prompt_and_its_steps(handlers):
 
 def test_a_load_beside_its_baseline(handlers):
     session = ServingSession()
-    with serving(Fake(pause=0.01)) as ours, serving(Fake(pause=0.02, counts=False, tells=False)) as base:
+    bare = Fake(pause=0.02, counts=False, tells=False)
+    with serving(Fake(pause=0.01)) as ours, serving(bare) as base:
         told, last = run(handlers, session, ours, base, kind=LOAD)
     ours, plain = session.speculative[2], session.plain[2]
     assert ours.requests == plain.requests == 4
