@@ -19,7 +19,7 @@ from explorer.analysis.diagnosis import Case, Probe, diagnose
 from explorer.analysis.head_report import accuracy_report
 from explorer.analysis.joint_counts import ranked_text
 from explorer.analysis.ledger import ledger
-from explorer.analysis.speedup import Samples, lane_figures
+from explorer.analysis.step_times import overhead_of, plain_rate, step_shares
 from explorer.measuring.cost_curve import measure_cost_curve
 from explorer.records.errors import ExplorerError
 from explorer.records.events import finished
@@ -71,13 +71,13 @@ def examine(
         accuracy=accuracy,
         texts=[ranked_text(trace) for trace in runs],
         curve=curve,
-        overhead=_overhead(runs),
+        overhead=overhead_of(runs),
         tree=_fixed_tree(runs, settings.tree),
         probes=_probes(lab, traces, settings, tell),
         identical=sum(map(_identical, runs)),
         prompts=len(runs),
         bit_exact=lab.model.bit_exact,
-        shares=_shares(runs),
+        shares=step_shares(runs),
     )
     return _checkup(lab, settings, case, runs)
 
@@ -146,37 +146,10 @@ def _fixed_tree(traces: Sequence[Trace], name: str) -> list[RankPath] | None:
     return [tuple(path) for path in max(shapes, key=len)]
 
 
-def _times(traces: Sequence[Trace]) -> dict[str, float]:
-    steps = [step.timings for trace in traces for step in trace.steps]
-    return {
-        "heads": sum(times.heads for times in steps),
-        "verify": sum(times.verify for times in steps),
-        "bookkeeping": sum(times.draft + times.accept + times.commit for times in steps),
-    }
-
-
-def _shares(traces: Sequence[Trace]) -> dict[str, float]:
-    times = _times(traces)
-    whole = sum(times.values())
-    return {name: time / whole for name, time in times.items()} if whole else {}
-
-
-def _overhead(traces: Sequence[Trace]) -> float:
-    """(T_heads + T_rest)/T₁ of the steps."""
-    times, steps = _times(traces), sum(len(trace.steps) for trace in traces)
-    return (times["heads"] + times["bookkeeping"]) / steps / (1000 / _plain_rate(traces))
-
-
-def _plain_rate(traces: Sequence[Trace]) -> float:
-    """Plain decoding's tokens per second, in all races together."""
-    lanes = [lane_figures(Samples.of_lane(trace.rival)) for trace in traces]
-    return sum(lane.tokens for lane in lanes) / sum(lane.seconds for lane in lanes)
-
-
 def _checkup(
     lab: LabProtocol, settings: DecodeSettings, case: Case, traces: Sequence[Trace]
 ) -> Checkup:
-    rate = _plain_rate(traces)
+    rate = plain_rate(traces)
     kept = ("tree", "temperature", "top_p", "top_k", "raw_prompt", "max_new_tokens", "acceptance")
     return Checkup(
         model=lab.model.name,
