@@ -16,6 +16,7 @@ from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from explorer.analysis.cost_curve import CostCurve
 from explorer.records.errors import ExplorerError, first_fault
+from explorer.records.files import write_text
 from explorer.records.paths import ASSETS
 
 FOLDER = ASSETS / "costs"
@@ -116,16 +117,7 @@ def read_costs(path: str | Path) -> CostFile:
 
 def write_costs(costs: CostFile, path: str | Path) -> Path:
     """Write it where `path` says. Raises ExplorerError."""
-    path = Path(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(costs.model_dump_json(indent=1) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise ExplorerError(
-            f"The costs cannot be written to {path} ({error.strerror or error}): choose another "
-            "place."
-        ) from error
-    return path
+    return write_text(costs.model_dump_json(indent=1) + "\n", path, "The costs")
 
 
 def shipped_costs() -> dict[str, CostFile]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from explorer.commands.console import Console, number, table
 from explorer.commands.options import add_decode_options, load_lab, settings_from
 from explorer.commands.prompts import add_prompts_options
-from explorer.records.errors import ExplorerError
+from explorer.figures.checkup_text import HEALTHY
+from explorer.records.files import write_text
 from explorer.records.methods import METHODS
 from explorer.records.prompts import BUILT_IN, read_prompts
 
@@ -46,19 +46,9 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         from explorer.figures.checkup_page import checkup_page
 
         texts = [prompt["prompt"] for prompt in prompts] if args.with_prompts else []
-        _write(args.html, checkup_page(checkup, texts))
+        write_text(checkup_page(checkup, texts), args.html, "The report")
         console.say(f"The report is in {args.html}.")
     return checkup.model_dump(mode="json")
-
-
-def _write(path: str, page: str) -> None:
-    try:
-        Path(path).expanduser().write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise ExplorerError(
-            f"The report cannot be written to {path} ({error.strerror or error}): choose another "
-            "place."
-        ) from error
 
 
 def render(result: dict[str, Any]) -> str:
@@ -102,7 +92,7 @@ def render(result: dict[str, Any]) -> str:
 
 def _findings(findings: list[dict[str, Any]]) -> list[str]:
     if not findings:
-        return ["No cause for alarm: the heads do what they can on this machine."]
+        return [HEALTHY]
     return [
         f"{place}. {found['title']} (costs {found['costs']:.0%})\n   {found['evidence']}\n"
         f"   {found['remedy']}"

@@ -79,5 +79,10 @@ def explorable(height: int, title: str, **more: object) -> dict:
 
 
 def legend_below() -> dict:
-    """A legend under the axis, where it cannot cover the title, however many lines it takes."""
-    return legend() | {"y": -0.28, "yanchor": "top"}
+    """The part of a layout that puts a legend under the axis, where it cannot cover the title,
+    however many lines it takes."""
+    return {
+        "showlegend": True,
+        "margin": {"l": 56, "r": 16, "t": 40, "b": 110},
+        "legend": legend() | {"y": -0.28, "yanchor": "top"},
+    }

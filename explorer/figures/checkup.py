@@ -72,9 +72,7 @@ def accuracy_figure(report: AccuracyReport) -> go.Figure:
             barmode="group",
             xaxis=axis(),
             yaxis=axis("share", range=[0, 1], tickformat=".0%"),
-            showlegend=True,
-            margin={"l": 56, "r": 16, "t": 40, "b": 110},
-            legend=legend_below(),
+            **legend_below(),
         ),
     )
 
@@ -92,9 +90,7 @@ def confidence_figure(report: AccuracyReport) -> go.Figure:
             "What the heads promise, and what comes true",
             xaxis=axis("probability that the head gave", range=[0, 1], tickformat=".0%"),
             yaxis=axis("was right", range=[0, 1], tickformat=".0%"),
-            showlegend=True,
-            margin={"l": 56, "r": 16, "t": 40, "b": 110},
-            legend=legend_below(),
+            **legend_below(),
         ),
     )
 

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 
 from explorer.analysis.checkup import Checkup
 from explorer.figures.checkup import accuracy_figure, confidence_figure, ledger_figure
-from explorer.figures.checkup_text import facts_of, findings_of
+from explorer.figures.checkup_html import facts_html, findings_html
 from explorer.records.version import __version__
 
 STYLE = (
@@ -33,8 +33,8 @@ def checkup_page(checkup: Checkup, prompts: Sequence[str] = ()) -> str:
     )
     parts = [
         f"<h1>Heads doctor: {checkup.ledger.measured:.2f}× plain decoding</h1>",
-        _findings(checkup),
-        f"<h2>The run</h2>{_table(facts_of(checkup))}",
+        f"<h2>What costs most</h2>{findings_html(checkup.findings)}",
+        f"<h2>The run</h2>{facts_html(checkup)}",
         *_drawn(figures),
         _prompts(prompts),
         f"<p>Medusa Explorer {escape(__version__)}. Every figure was measured in this run; what "
@@ -46,22 +46,6 @@ def checkup_page(checkup: Checkup, prompts: Sequence[str] = ()) -> str:
         f"<title>Heads doctor</title><style>{STYLE}</style></head>"
         f"<body>{''.join(parts)}</body></html>\n"
     )
-
-
-def _findings(checkup: Checkup) -> str:
-    items = [
-        f"<li><b>{escape(title)}</b> ({escape(costs)})<br>{escape(evidence)}<br>"
-        f"<i>{escape(remedy)}</i></li>"
-        for title, costs, evidence, remedy in findings_of(checkup.findings)
-    ]
-    if not items:
-        return "<p>No cause for alarm: the heads do what they can on this machine.</p>"
-    return f"<h2>What costs most</h2><ol>{''.join(items)}</ol>"
-
-
-def _table(rows: Sequence[tuple[str, str]]) -> str:
-    cells = (f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in rows)
-    return f"<table>{''.join(cells)}</table>"
 
 
 def _drawn(figures: Sequence[go.Figure]) -> list[str]:

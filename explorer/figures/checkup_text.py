@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from explorer.analysis.checkup import Checkup
 from explorer.analysis.diagnosis import Finding
 
+HEALTHY = "No cause for alarm: the heads do what they can on this machine."
+
 
 def facts_of(checkup: Checkup) -> list[tuple[str, str]]:
     """Name and value of each fact; no path is among them."""

@@ -28,18 +28,20 @@ def budget_figure(budget: BudgetCurve, report: ShapeReport) -> go.Figure:
         marks.insert(0, _mark("best", budget.best, best, ACCEPTED, "circle"))
     figure = go.Figure(
         [line, *marks],
-        explorable(
-            380,
+        _chart(
             "Expected speedup by number of nodes",
-            xaxis=axis("nodes, the root not counted", rangemode="tozero", fixedrange=False),
-            yaxis=axis("expected speedup (×)", rangemode="tozero", fixedrange=False),
-            showlegend=True,
-            margin={"l": 56, "r": 16, "t": 40, "b": 110},
-            legend=legend_below(),
+            axis("nodes, the root not counted", rangemode="tozero", fixedrange=False),
+            "expected speedup (×)",
         ),
     )
     figure.add_hline(1.0, line={"color": PRUNED, "dash": "dash", "width": 1})
     return figure
+
+
+def _chart(title: str, xaxis: dict, y_title: str) -> dict:
+    """The layout of a chart of lines: from 0 up, its legend below."""
+    yaxis = axis(y_title, rangemode="tozero", fixedrange=False)
+    return explorable(380, title, xaxis=xaxis, yaxis=yaxis, **legend_below())
 
 
 def _mark(name: str, x: float, y: float, colour: str, symbol: str) -> go.Scatter:
@@ -91,14 +93,10 @@ def cost_figure(curves: Sequence[tuple[str, CostCurve]], rows: int) -> go.Figure
     ]  # fmt: skip
     figure = go.Figure(
         lines,
-        explorable(
-            380,
+        _chart(
             "What a verify pass costs there, C(n)",
-            xaxis=axis("rows of the verify pass", type="log", fixedrange=False),
-            yaxis=axis("one-row passes", rangemode="tozero", fixedrange=False),
-            showlegend=True,
-            margin={"l": 56, "r": 16, "t": 40, "b": 110},
-            legend=legend_below(),
+            axis("rows of the verify pass", type="log", fixedrange=False),
+            "one-row passes",
         ),
     )
     if rows <= WIDEST:

@@ -58,6 +58,23 @@ def write_trace(trace: Trace, path: str | Path) -> Path:
     return path
 
 
+def write_text(text: str, path: str | Path, what: str) -> Path:
+    """Write a text file, and its folder where there is none; returns its path.
+
+    `what` names the text in the error: "The report". Raises ExplorerError.
+    """
+    try:
+        path = Path(path).expanduser()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except (OSError, RuntimeError) as error:  # RuntimeError: ~nobody has no home
+        reason = getattr(error, "strerror", None) or error
+        raise ExplorerError(
+            f"{what} cannot be written to {path} ({reason}): choose another place."
+        ) from error
+    return path
+
+
 def read_trace(path: str | Path) -> Trace:
     """Read a trace. Raises ExplorerError for a file that is missing, too large or not a trace."""
     path = Path(path)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from concurrent.futures import wait
-from html import escape
 
 import gradio as gr
 
 from explorer.analysis.checkup import Checkup
 from explorer.figures.checkup import accuracy_figure, confidence_figure, ledger_figure
-from explorer.figures.checkup_text import facts_of, findings_of
+from explorer.figures.checkup_html import facts_html, findings_html
 from explorer.records.paths import ASSETS
 from explorer.records.prompts import BUILT_IN, read_prompts
 from explorer.ui import panels, updates
@@ -69,7 +67,7 @@ class HeadsHandlers:
 
     def show_recorded(self) -> Update:
         """The checkup that ships."""
-        checkup = Checkup.model_validate(json.loads(RECORDED.read_bytes()))
+        checkup = Checkup.model_validate_json(RECORDED.read_bytes())
         return self._shown(checkup, "Recorded: the default model's heads, as they ship.")
 
     def tick(self) -> Update:
@@ -90,23 +88,11 @@ class HeadsHandlers:
 
 
 def report(checkup: Checkup) -> str:
-    """Findings and facts as HTML. All values are escaped."""
-    items = "".join(
-        f"<li><b>{escape(title)}</b> ({escape(costs)})<br>{escape(evidence)}<br>"
-        f"<i>{escape(remedy)}</i></li>"
-        for title, costs, evidence, remedy in findings_of(checkup.findings)
-    )
-    healthy = "<p>No cause for alarm: the heads do what they can on this machine.</p>"
-    rows = "".join(
-        f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>"
-        for name, value in facts_of(checkup)
-    )
+    """Findings and facts as HTML."""
     return (
         f'<div class="tl-facts"><div><b>{checkup.ledger.measured:.2f}×</b><span>plain decoding, '
         f"measured</span></div><div><b>{checkup.ledger.tokens_per_step:.2f}</b><span>tokens per "
-        f"step</span></div></div>"
-        + (f'<ol class="hd-findings">{items}</ol>' if items else healthy)
-        + f'<table class="hd-facts">{rows}</table>'
+        f"step</span></div></div>{findings_html(checkup.findings)}{facts_html(checkup)}"
     )
 
 

@@ -1,6 +1,5 @@
 import pytest
 
-from explorer.analysis.cost_curve import CostCurve
 from explorer.analysis.cost_file import (
     MAX_BYTES,
     BatchCurve,
@@ -11,23 +10,14 @@ from explorer.analysis.cost_file import (
     write_costs,
 )
 from explorer.records.errors import ExplorerError
-
-
-def curve(context=128, slope=0.1, one_row=10.0):
-    rows = [1, 2, 4, 8]
-    ratios = [1 + slope * (n - 1) for n in rows]
-    return CostCurve(
-        context_length=context,
-        rounds=3,
-        one_row_ms=one_row,
-        rows=rows,
-        milliseconds=[one_row * ratio for ratio in ratios],
-        ratios=ratios,
-    )
+from tests.choices import curve
 
 
 def costs(**changes):
-    curves = [BatchCurve(batch=b, curve=curve(c)) for b, c in [(1, 512), (1, 128), (4, 128)]]
+    curves = [
+        BatchCurve(batch=b, curve=curve(0.1, c, one_row_ms=10.0))
+        for b, c in [(1, 512), (1, 128), (4, 128)]
+    ]
     fields = {
         "model": "tiny",
         "backend": "int4",

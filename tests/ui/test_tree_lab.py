@@ -139,7 +139,7 @@ def test_examining_shows_what_the_doctor_found():
     from explorer.analysis.checkup import Checkup
     from explorer.ui.heads_handlers import RECORDED
 
-    found = Checkup.model_validate(json.loads(RECORDED.read_bytes()))
+    found = Checkup.model_validate_json(RECORDED.read_bytes())
     asked_for = {}
 
     def checkup(lab, **given):
