@@ -98,7 +98,7 @@ def _ledger(traces: Sequence[Trace]) -> Ledger:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Check the default model on this machine. Returns the exit status."""
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options = argparse.ArgumentParser(description="Check predicted speedups.")
     options.add_argument("--prompts", default=str(PROMPTS), metavar="FILE")
     options.add_argument("--limit", type=int, metavar="N")
     options.add_argument("--max-new-tokens", type=int, default=128, metavar="N")
