@@ -2,9 +2,10 @@
 
 Own format: `model.safetensors` with block_weight [K, B, H, H], block_bias [K, B, H], projection
 ([V_d, H] or [K, V, H], absent for the kind shared), token_map int32 [V_d] and, for Hydra,
-path_weight [K(K+1)/2, H, H], beside `config.json` (the fields of HeadsConfig). Weights may lie in
-8 bits (head_storage.py). If the config names a `projection_from`, projection and token_map are in
-the folder of that name beside this one.
+path_weight [K(K+1)/2, H, H] (and those of MixingHydraHeads where the config says so), beside
+`config.json` (the fields of HeadsConfig). Weights may lie in 8 bits (head_storage.py). If the
+config names a `projection_from`, projection and token_map are in the folder of that name beside
+this one.
 The formats of other projects are read too (public_heads.py).
 """
 
@@ -36,6 +37,7 @@ from explorer.records.errors import ExplorerError
 from explorer.weights.folders import WEIGHTS, write_checkpoint
 from explorer.weights.hub import heads_folder
 
+MIXING = {"residual_weight", "residual_path", "residual_bias", "projection_bias"}
 BORROWED = ("projection", "token_map")  # what `projection_from` gives
 
 
@@ -120,6 +122,7 @@ def _from_own(tensors: dict[str, Tensor], raw: dict[str, Any], folder: Path) -> 
         tensors = tensors | _borrowed(folder.parent / config.projection_from)
     wanted = {"block_weight", "block_bias"}
     wanted |= {"path_weight"} if config.architecture == "hydra" else set()
+    wanted |= MIXING if config.mixing else set()
     wanted |= {"projection"} if config.kind != "shared" else set()
     wanted |= {"token_map"} if config.kind == "draft_vocab" else set()
     require(tensors, wanted, folder)

@@ -17,7 +17,13 @@ from explorer.heads.layouts import IN_MODEL, are_heads
 from explorer.records.errors import ExplorerError
 from explorer.weights.folders import CONFIG, WEIGHTS
 
-HEAD_FILES = (WEIGHTS, "medusa_lm_head.safetensors", "medusa_lm_head.pt", "hydra_lm_head.pt")
+HEAD_FILES = (
+    WEIGHTS,
+    "medusa_lm_head.safetensors",
+    "medusa_lm_head.pt",
+    "hydra_lm_head.safetensors",
+    "hydra_lm_head.pt",
+)
 FLOATS = (torch.bfloat16, torch.float16, torch.float32, torch.float64)
 PICKLED = "pytorch_model.bin"
 
@@ -42,6 +48,11 @@ def read_config(folder: Path) -> dict[str, Any]:
     if not isinstance(raw, dict):
         raise ExplorerError(f"The heads' config.json in {folder} is not a JSON object.")
     return raw
+
+
+def base_named(raw: dict[str, Any]) -> str:
+    """The base model that a public config.json names; empty where it names none."""
+    return str(raw.get("base_model_name_or_path") or raw.get("_name_or_path") or "")
 
 
 def weights_file(folder: Path, raw: dict[str, Any]) -> Path:

@@ -47,6 +47,7 @@ class HeadsConfig(BaseModel):
     hidden_size: int = Field(ge=1, le=1 << 20)
     vocab_size: int = Field(ge=1, le=1 << 24)
     draft_vocab_size: int | None = Field(default=None, ge=1)
+    mixing: bool = Field(default=False, description="MixingHydraHeads: as Hydra's authors do")
     base_model: str = ""
     projection_from: str = Field(
         default="",
@@ -62,6 +63,8 @@ class HeadsConfig(BaseModel):
             raise ValueError("draft_vocab_size belongs to the kind draft_vocab, and only to it")
         if self.draft_vocab_size is not None and self.draft_vocab_size > self.vocab_size:
             raise ValueError("draft_vocab_size is larger than vocab_size")
+        if self.mixing and (self.architecture, self.kind) != ("hydra", "own"):
+            raise ValueError("mixing belongs to hydra heads of the kind own")
         return self
 
     @property

@@ -10,6 +10,7 @@ with further residual blocks as in Medusa. The price is that drafting goes depth
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import torch
@@ -71,14 +72,16 @@ class HydraHeads(MedusaHeads):
     def features(self, hidden: Tensor, path: Tensor | None = None) -> Tensor:
         """[m, H] and the tokens that follow, int64 [m, K] -> [K, m, H]; see MedusaHeads."""
         assert path is not None
-        hidden, seen = hidden.to(self.block_weight), self._embed(path).flatten(1)  # [m, K·H]
-        H = hidden.shape[1]
-        first = [
-            F.linear(hidden, self.block_weight[k, 0], self.block_bias[k, 0])
-            + F.linear(seen[:, : (k + 1) * H], self._path_weights(k))
+        hidden, seen = hidden.to(self.block_weight), self._embed(path)  # [m, K, H]
+        inputs = [
+            self._residual(k, hidden, seen[:, : k + 1])
+            + F.silu(
+                F.linear(hidden, self.block_weight[k, 0], self.block_bias[k, 0])
+                + F.linear(seen[:, : k + 1].flatten(1), self._path_weights(k))
+            )
             for k in range(self.config.num_heads)
         ]
-        return self._blocks(hidden + F.silu(torch.stack(first)), first=1)
+        return self._blocks(torch.stack(inputs), first=1)
 
     def _terms(self) -> list[list[Tensor]]:
         """The matrix of the hidden state, then those of the embeddings on the path."""
@@ -109,6 +112,14 @@ class HydraHeads(MedusaHeads):
         )
         return ids[:, 0], probs[:, 0]
 
+    def _residual(self, head: int, hidden: Tensor, seen: Tensor) -> Tensor:
+        """What the first block is added to: hidden [m, H], after embeddings [m, head + 1, H]."""
+        return hidden
+
+    def _logits_of(self, head: int, x: Tensor) -> Tensor:
+        """Logits of one head: [m, H] -> [m, V']."""
+        return F.linear(x, self.rows[head]) if self.config.kind == "own" else self.project_rows(x)
+
     @torch.inference_mode()
     def propose_next(self, hidden: Tensor, path: Tensor, top: int) -> tuple[Tensor, Tensor]:
         """Guesses of head d for the token after each of m paths of equal length d.
@@ -120,16 +131,58 @@ class HydraHeads(MedusaHeads):
             return self._compiled_next(hidden, path, min(top, self.config.output_size))
         k, hidden = path.shape[1] - 1, hidden.to(self.block_weight)
         first = F.linear(hidden, self.block_weight[k, 0], self.block_bias[k, 0])  # [1, H]
-        # One by one: side by side in one matrix, the weights would have to be copied every time.
-        weights = self.path_weight[k * (k + 1) // 2 :]
-        for j, token in enumerate(self._embed(path).unbind(1)):  # [m, H] each
-            first = first + F.linear(token, weights[j])
-        x = hidden + F.silu(first)
+        seen = self._embed(path)
+        first = first + _along(seen, self.path_weight[k * (k + 1) // 2 :])
+        x = self._residual(k, hidden, seen) + F.silu(first)
         for b in range(1, self.config.num_blocks):
             x = x + F.silu(F.linear(x, self.block_weight[k, b], self.block_bias[k, b]))
-        own = self.config.kind == "own"
-        logits = F.linear(x, self.rows[k]) if own else self.project_rows(x)
-        return self.best(logits, top)
+        return self.best(self._logits_of(k, x), top)
+
+
+class MixingHydraHeads(HydraHeads):
+    """Hydra heads as their authors build them (zankner/Hydra, `HydraMLP` with grounded heads).
+
+    The first block is added to a matrix product of its own instead of the hidden state,
+
+        x_k = R_k·h + Σ_{j ≤ k} Q_kj·e_{t+j} + r_k + SiLU(W_k·h + Σ_{j ≤ k} P_kj·e_{t+j} + b_k)
+
+    embeddings are read as they are, and projections have a bias: residual_weight [K, H, H],
+    residual_path [K(K+1)/2, H, H], residual_bias [K, H], projection_bias [K, V].
+    """
+
+    def __init__(self, config: HeadsConfig) -> None:
+        """Zero blocks and an empty projection."""
+        super().__init__(config)
+        K, H = config.num_heads, config.hidden_size
+        self.residual_weight = nn.Parameter(torch.zeros(K, H, H))
+        self.residual_path = nn.Parameter(torch.zeros(K * (K + 1) // 2, H, H))
+        self.residual_bias = nn.Parameter(torch.zeros(K, H))
+        self.projection_bias = nn.Parameter(torch.zeros(K, config.output_size))
+
+    def use_embeddings(self, weight: Tensor) -> None:
+        """Use the base model's input embeddings [V, H] as they are, kept by reference."""
+        super().use_embeddings(weight)
+        self.embedding_scale = 1.0
+
+    def _residual(self, head: int, hidden: Tensor, seen: Tensor) -> Tensor:
+        mixed = F.linear(hidden, self.residual_weight[head], self.residual_bias[head])
+        return mixed + _along(seen, self.residual_path[head * (head + 1) // 2 :])
+
+    def _logits_of(self, head: int, x: Tensor) -> Tensor:
+        return super()._logits_of(head, x) + self.projection_bias[head]
+
+    def project(self, features: Tensor) -> Tensor:
+        """Logits from the output of `features`: [K, m, H] -> [K, m, V]."""
+        return super().project(features) + self.projection_bias[:, None]
+
+
+def _along(seen: Tensor, weights: Tensor) -> Tensor:
+    """Σ_j W_j·e_j over a path: embeddings [m, d, H] and weights [≥ d, H, H] -> [m, H].
+
+    One by one: side by side in one matrix, the weights would have to be copied every time.
+    """
+    products = (F.linear(token, weights[j]) for j, token in enumerate(seen.unbind(1)))
+    return functools.reduce(torch.add, products)
 
 
 def _numbered(path: Tensor) -> Tensor:
@@ -142,6 +195,8 @@ ARCHITECTURES: dict[str, type[MedusaHeads]] = {"medusa": MedusaHeads, "hydra": H
 
 def new_heads(config: HeadsConfig) -> MedusaHeads:
     """Heads of the configured architecture, not initialised yet."""
+    if config.mixing:
+        return MixingHydraHeads(config)
     return ARCHITECTURES[config.architecture](config)
 
 

@@ -7,6 +7,8 @@ A format is known by its tensors, never by a file's name or by what a config.jso
     whole     medusa_head.{k}… among the weights of a whole model (Medusa 1.0)
     vllm      blocks.{k}.layers.{b}.weight, lm_heads.{k}.weight or one lm_heads.0.weight, token_map
     modelopt  medusa_heads.{k}.{b}.linear.weight, medusa_heads.{k}.{B}.weight
+    hydra     hydra_mlp.{k}.{b}.linear.weight, hydra_mlp.{k}.0.res_connection.weight,
+              hydra_lm_head.{k}.weight, each with its bias (public_hydra.py)
 
 with k the head, b the residual block and B the number of blocks.
 """
@@ -27,6 +29,7 @@ FORMAT_TITLES: dict[str, str] = {
     "whole": "heads among the weights of a whole model (Medusa 1.0)",
     "vllm": "the heads of vLLM",
     "modelopt": "the heads of ModelOpt",
+    "hydra": "Hydra heads as their authors write them",
 }
 IN_MODEL = ("medusa_head.", "medusa_heads.")  # how heads are named among a model's weights
 TOKEN_MAP = "token_map"

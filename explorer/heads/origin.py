@@ -14,6 +14,8 @@ def differences(config: HeadsConfig, raw: dict[str, Any], kind: str) -> list[str
     facts = {
         "medusa_num_heads": config.num_heads,
         "medusa_num_layers": config.num_blocks,
+        "hydra_num_heads": config.num_heads,
+        "hydra_num_layers": config.num_blocks,
         "num_heads": config.num_heads if own else None,
         "num_hidden_layers": config.num_blocks if own else None,
         "hidden_size": config.hidden_size,

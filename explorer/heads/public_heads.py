@@ -13,13 +13,13 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
-from explorer.heads.head_files import BaseModelNeededError, require, stored_dtype
+from explorer.heads.head_files import BaseModelNeededError, base_named, require, stored_dtype
 from explorer.heads.heads import HeadKind, HeadsConfig
 from explorer.heads.layouts import NamedHeads, named_heads
+from explorer.heads.public_hydra import are_hydra, from_authors
 from explorer.heads.vocabulary import over_whole_vocabulary
 from explorer.records.errors import ExplorerError
 
-HYDRA = ("hydra_mlp.", "hydra_lm_head.")
 Blocks = dict[tuple[int, int, str], Tensor]
 
 
@@ -32,12 +32,9 @@ def from_public(
     it is known. Raises ExplorerError: no heads, incomplete ones, unequal shapes.
     """
     found = named_heads(tensors)
-    if found is None and any(name.startswith(HYDRA) for name in tensors):
-        raise ExplorerError(
-            f"{path} holds Hydra heads in the layout of their authors, whose first block mixes "
-            "hidden state and tokens by a matrix of its own, which is not supported: train Hydra "
-            "heads here ('python -m explorer train heads --architecture hydra')."
-        )
+    if found is None and are_hydra(tensors):
+        config, stacked = from_authors(tensors, raw, path)
+        return config, stacked, "hydra"
     if found is None:
         raise ExplorerError(
             f"{path} holds no Medusa heads (no key like 0.0.linear.weight, medusa_head.* or "
@@ -63,7 +60,7 @@ def from_public(
         hidden_size=_hidden_size(found.stored),
         vocab_size=vocab_size,
         draft_vocab_size=len(projection["token_map"]) if "token_map" in projection else None,
-        base_model=str(raw.get("base_model_name_or_path") or raw.get("_name_or_path") or ""),
+        base_model=base_named(raw),
     )
     return config, stacked, found.format
 

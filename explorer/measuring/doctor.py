@@ -205,6 +205,8 @@ def parameters_of(heads: MedusaHeads) -> int:
     size, K = config.hidden_size, config.num_heads
     blocks = K * config.num_blocks * (size * size + size)
     path = K * (K + 1) // 2 * size * size if heads.sees_path else 0
+    if config.mixing:  # the residual way has weights of its own, and the projection a bias
+        path += path + K * (size * size + size) + K * config.output_size
     each = {"own": K, "draft_vocab": 1, "shared": 0}[config.kind]
     return blocks + path + each * config.output_size * size
 

@@ -12,7 +12,13 @@ from explorer.records.errors import ExplorerError
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
 _TIMEOUT_SECONDS = 10
-HEADS = ["config.json", "medusa_lm_head.*", "model*.safetensors", "model.safetensors.index.json"]
+HEADS = [
+    "config.json",
+    "medusa_lm_head.*",
+    "hydra_lm_head.*",
+    "model*.safetensors",
+    "model.safetensors.index.json",
+]
 
 
 def is_hub_id(text: str) -> bool:

@@ -431,11 +431,3 @@ def test_config_is_written_for_people(tmp_path):
     assert raw["kind"] == "draft_vocab"
     assert raw["draft_vocab_size"] == 12
     assert raw["base_model"] == config("draft_vocab").base_model
-
-
-def test_public_hydra_heads_are_refused_in_a_sentence(tmp_path):
-    tensors = {"hydra_mlp.0.1.linear.weight": torch.zeros(H, 2 * H)}
-    torch.save(tensors, tmp_path / "hydra_lm_head.pt")
-    public_config(tmp_path)
-    with pytest.raises(ExplorerError, match="Hydra heads in the layout of their authors"):
-        load_heads(tmp_path)
