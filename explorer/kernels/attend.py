@@ -5,8 +5,8 @@ Keys and values lie in the cache so that both are read from first to last (`SLOT
     keys    [key-value heads, slots / 16, head size, 16]
     values  [key-value heads, head size / 16, slots, 16]
 
-`Scores` gives query · key for 16 slots at a time, the features added one after the other. `Mix`
-gives Σ weight · value / Σ weight, the slots added one after the other, from the first to the last.
+`emit_scores` gives query · key, the features added one after the other. `emit_mix` gives
+Σ weight · value / Σ weight, the slots added one after the other, from the first to the last.
 A slot that a row may not see has weight 0, which leaves every partial sum as it was: so the sum
 over a tree's slots *is* the sum over the node's path, to the last bit. All in float32.
 """
@@ -29,6 +29,7 @@ from explorer.kernels.building import (
     variable,
     vector,
 )
+from explorer.kernels.isa import InstructionSet
 
 SLOTS = 16  # slots of a block of keys, features of a block of values
 HALVES, FLOATS = vector(F16, SLOTS), vector(F32, SLOTS)
@@ -37,7 +38,7 @@ NOTHING = [0.0] * SLOTS
 
 @dataclass(frozen=True)
 class Rows:
-    """`count` rows of float32: the address of the first, and bytes from one to the next."""
+    """Rows of float32: the address of the first, and bytes from one to the next."""
 
     first: ir.Value
     stride: ir.Value
@@ -49,57 +50,101 @@ class Rows:
 
 def emit_scores(
     builder: ir.IRBuilder,
+    isa: InstructionSet,
     queries: Rows,
     count: ir.Value,
     keys: ir.Value,
     size: ir.Value,
+    slot_blocks: ir.Value,
     out: Rows,
-    together: tuple[int, ...],
 ) -> None:
-    """out[q, 0…15] = query[q] · each of the 16 keys in the block at `keys`.
-
-    together: how many queries may be computed at once (InstructionSet.query_blocks), as below.
-    """
-    for first, number in blocks(builder, count, together):
+    """out[q, j] = query[q] · key[j], for the 16 keys of each of the blocks from `keys` on."""
+    block_bytes = builder.mul(size, I64(2 * SLOTS))
+    for first, number in blocks(builder, count, isa.query_blocks):
         rows = [builder.add(first, I64(q)) for q in range(number)]
-        totals = [variable(builder, FLOATS, NOTHING) for _ in rows]
         places = [queries[builder, row] for row in rows]
-        with count_to(builder, size) as feature:
-            block = builder.add(keys, builder.mul(feature, I64(2 * SLOTS)))
-            key = builder.fpext(builder.load(at(builder, block, 0, HALVES), align=2), FLOATS)
-            step = builder.mul(feature, I64(4))
-            for place, total in zip(places, totals, strict=True):
-                number_at = at(builder, builder.add(place, step), 0, F32)
-                query = splat(builder, builder.load(number_at, align=4), SLOTS)
-                builder.store(fma(builder, query, key, builder.load(total)), total)
-        for row, total in zip(rows, totals, strict=True):
-            builder.store(builder.load(total), at(builder, out[builder, row], 0, FLOATS), align=4)
+        for block, wide in blocks(builder, slot_blocks, isa.beside(number)):
+            beside = [builder.add(block, I64(b)) for b in range(wide)]
+            starts = [builder.add(keys, builder.mul(b, block_bytes)) for b in beside]
+            totals = _totals(builder, number, wide)
+            with count_to(builder, size) as feature:
+                key = _halves_at(builder, starts, feature)
+                for place, of_row in zip(places, totals, strict=True):
+                    _add_multiples(builder, _float_at(builder, place, feature), key, of_row)
+            for row, of_row in zip(rows, totals, strict=True):
+                _put(builder, out[builder, row], beside, [builder.load(t) for t in of_row])
 
 
 def emit_mix(
     builder: ir.IRBuilder,
+    isa: InstructionSet,
     weights: Rows,
     count: ir.Value,
-    values: ir.Value,
+    values: Rows,
     slots: ir.Value,
-    out: Rows,
-    together: tuple[int, ...],
+    feature_blocks: ir.Value,
+    out: ir.Value,
 ) -> None:
-    """out[q, 0…15] = Σ_j weight[q, j] · value[j] / Σ_j weight[q, j], for a block of 16 features."""
-    for first, number in blocks(builder, count, together):
+    """out[q] = Σ_j weight[q, j] · value[j] / Σ_j weight[q, j].
+
+    values: of the first block of 16 features, and bytes to the next block; out [count, features]
+    of float32, without gaps.
+    """
+    into = Rows(out, builder.mul(feature_blocks, I64(4 * SLOTS)))
+    for first, number in blocks(builder, count, isa.query_blocks):
         rows = [builder.add(first, I64(q)) for q in range(number)]
-        totals = [variable(builder, FLOATS, NOTHING) for _ in rows]
-        sums = [variable(builder, F32, 0.0) for _ in rows]
         places = [weights[builder, row] for row in rows]
-        with count_to(builder, slots) as slot:
-            block = builder.add(values, builder.mul(slot, I64(2 * SLOTS)))
-            value = builder.fpext(builder.load(at(builder, block, 0, HALVES), align=2), FLOATS)
-            step = builder.mul(slot, I64(4))
-            for place, total, whole in zip(places, totals, sums, strict=True):
-                weight = builder.load(at(builder, builder.add(place, step), 0, F32), align=4)
-                builder.store(builder.fadd(builder.load(whole), weight), whole)
-                spread = splat(builder, weight, SLOTS)
-                builder.store(fma(builder, spread, value, builder.load(total)), total)
-        for row, total, whole in zip(rows, totals, sums, strict=True):
-            mixed = builder.fdiv(builder.load(total), splat(builder, builder.load(whole), SLOTS))
-            builder.store(mixed, at(builder, out[builder, row], 0, FLOATS), align=4)
+        for block, wide in blocks(builder, feature_blocks, isa.beside(number)):
+            beside = [builder.add(block, I64(b)) for b in range(wide)]
+            starts = [values[builder, b] for b in beside]
+            totals, sums = _totals(builder, number, wide), _totals(builder, number, 1, F32, 0.0)
+            with count_to(builder, slots) as slot:
+                value = _halves_at(builder, starts, slot)
+                for place, of_row, (whole,) in zip(places, totals, sums, strict=True):
+                    weight = _float_at(builder, place, slot)
+                    builder.store(builder.fadd(builder.load(whole), weight), whole)
+                    _add_multiples(builder, weight, value, of_row)
+            for row, of_row, (whole,) in zip(rows, totals, sums, strict=True):
+                divisor = splat(builder, builder.load(whole), SLOTS)
+                mixed = [builder.fdiv(builder.load(total), divisor) for total in of_row]
+                _put(builder, into[builder, row], beside, mixed)
+
+
+def _totals(
+    builder: ir.IRBuilder,
+    number: int,
+    wide: int,
+    kind: ir.Type = FLOATS,
+    start: object = NOTHING,
+) -> list[list[ir.Value]]:
+    """Sums that stay in registers: `wide` for each of `number` rows."""
+    return [[variable(builder, kind, start) for _ in range(wide)] for _ in range(number)]
+
+
+def _halves_at(builder: ir.IRBuilder, starts: list[ir.Value], index: ir.Value) -> list[ir.Value]:
+    """16 fp16 numbers of each block, the `index`-th of its vectors, as float32."""
+    step = builder.mul(index, I64(2 * SLOTS))
+    places = [at(builder, builder.add(start, step), 0, HALVES) for start in starts]
+    return [builder.fpext(builder.load(place, align=2), FLOATS) for place in places]
+
+
+def _float_at(builder: ir.IRBuilder, row: ir.Value, index: ir.Value) -> ir.Value:
+    return builder.load(at(builder, builder.add(row, builder.mul(index, I64(4))), 0, F32), align=4)
+
+
+def _add_multiples(
+    builder: ir.IRBuilder, factor: ir.Value, vectors: list[ir.Value], totals: list[ir.Value]
+) -> None:
+    """total += factor · vector, for each pair."""
+    spread = splat(builder, factor, SLOTS)
+    for numbers, total in zip(vectors, totals, strict=True):
+        builder.store(fma(builder, spread, numbers, builder.load(total)), total)
+
+
+def _put(
+    builder: ir.IRBuilder, row: ir.Value, blocks_of_row: list[ir.Value], numbers: list[ir.Value]
+) -> None:
+    """Store 16 numbers into each of these blocks of a row."""
+    for block, vector_of_block in zip(blocks_of_row, numbers, strict=True):
+        place = builder.add(row, builder.mul(block, I64(4 * SLOTS)))
+        builder.store(vector_of_block, at(builder, place, 0, FLOATS), align=4)

@@ -31,7 +31,8 @@ class InstructionSet(ABC):
     """`lanes` outputs a register; `code_bits` of a weight that a dot step takes unsplit.
 
     `row_blocks`: how many rows are computed together, largest first, as registers allow;
-    `query_blocks`: likewise of queries, in attention.
+    `query_blocks`: likewise of queries, in attention; `accumulators`: how many sums of 16 floats
+    they leave room for.
     """
 
     name: str
@@ -39,6 +40,12 @@ class InstructionSet(ABC):
     code_bits: int
     row_blocks: tuple[int, ...]
     query_blocks: tuple[int, ...] = (4, 2, 1)
+    accumulators: int = 4
+
+    def beside(self, number: int) -> tuple[int, ...]:
+        """Of how many blocks, largest first, `number` queries may be computed side by side."""
+        fitting = [wide for wide in (8, 4, 2) if number * wide <= self.accumulators]
+        return (*fitting, 1)
 
     def zero(self) -> ir.Value:
         """The empty sum of a group."""
@@ -88,6 +95,7 @@ class Vnni(InstructionSet):
         self.row_blocks = (8, 7, 6, 5, 4, 3, 2, 1) if bits == 512 else (4, 3, 2, 1)
         if bits == 512:
             self.query_blocks = (12, 6, 4, 3, 2, 1)  # groups often have 3, 4 or 6 heads
+            self.accumulators = 24
         self._instruction = f"llvm.x86.avx512.vpdpbusd.{bits}"
 
     def step(

@@ -19,10 +19,8 @@ from numba import types
 from explorer.kernels.compiled import float_of_bits, floats, halves_at, silu, whole_at
 from explorer.kernels.dot import GROUP, RECORD
 from explorer.kernels.llama_attention import (
+    attend,
     keys_of,
-    mix,
-    score,
-    soften,
     store_key,
     store_value,
     values_of,
@@ -32,7 +30,7 @@ from explorer.kernels.products import call
 from explorer.kernels.quantise import quantise_group, quantise_row
 from explorer.kernels.team import join, take, take_next
 
-PHASES = 9  # of a layer
+PHASES = 7  # of a layer
 CHUNK = 4  # tiles that a thread takes at a time
 
 
@@ -194,13 +192,11 @@ def _layer(p, layer, index, thread):
     phase = 1 + PHASES * index  # the embedding came first
     _normalise(p, phase, layer.input_norm, thread)
     _project(p, phase + 1, layer, index)
-    score(p, phase + 2, index)
-    soften(p, phase + 3)
-    mix(p, phase + 4, index)
-    _multiply_onto(p, phase + 5, layer.output, layer.output_bits, p.records, p.heads * p.head_size)
-    _normalise(p, phase + 6, layer.mlp_norm, thread)
-    _gate_and_up(p, phase + 7, layer, thread)
-    _multiply_onto(p, phase + 8, layer.down, layer.down_bits, p.inner_records, p.inner)
+    attend(p, phase + 2, index, thread)
+    _multiply_onto(p, phase + 3, layer.output, layer.output_bits, p.records, p.heads * p.head_size)
+    _normalise(p, phase + 4, layer.mlp_norm, thread)
+    _gate_and_up(p, phase + 5, layer, thread)
+    _multiply_onto(p, phase + 6, layer.down, layer.down_bits, p.inner_records, p.inner)
 
 
 @numba.njit(cache=True, error_model="numpy")

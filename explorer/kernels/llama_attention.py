@@ -17,7 +17,6 @@ from explorer.kernels.quantise import quantise_group
 from explorer.kernels.team import take, take_next
 
 LARGEST_HALF = np.float32(65504.0)
-SCORE_BLOCKS = 4  # blocks of slots that a thread takes at a time
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -54,42 +53,50 @@ def store_value(p, values, kv, slot, x, address):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def score(p, phase, index):
-    """scores = query · key, for a few blocks of slots of a key-value head at a time."""
-    blocks, queries = p.score_slots // SLOTS, p.n * (p.heads // p.kv_heads)
-    chunks = -(-blocks // SCORE_BLOCKS)
-    items = chunks * p.kv_heads
+def attend(p, phase, index, thread):
+    """records = quantised attention, for a few queries of a key-value head at a time."""
+    queries = p.n * (p.heads // p.kv_heads)
+    chunks = -(-queries // p.together)
+    scores = p.scratch + 4 * p.scratch_size * thread
+    mixed = scores + 4 * p.score_slots * p.together
+    items = p.kv_heads * chunks
     item = take(p.team, phase, items)
     while item >= 0:
-        kv, first = item // chunks, SCORE_BLOCKS * (item % chunks)
-        for block in range(first, min(first + SCORE_BLOCKS, blocks)):
-            keys = 2 * SLOTS * p.head_size * (kv * (p.capacity // SLOTS) + block)
-            call(
-                p.score_kernel,
-                p.projected + 4 * p.head_size * queries * kv,
-                4 * p.head_size,
-                queries,
-                keys_of(p, index) + keys,
-                p.head_size,
-                p.scores + 4 * (p.score_slots * queries * kv + SLOTS * block),
-                4 * p.score_slots,
-                0,
-            )
+        kv, first = item // chunks, p.together * (item % chunks)
+        count = min(p.together, queries - first)
+        _score(p, keys_of(p, index), kv, first, count, scores)
+        _soften(p, first, count, scores)
+        _mix(p, values_of(p, index), kv, count, scores, mixed)
+        _quantise(p, kv * (p.heads // p.kv_heads), first, count, mixed)
         item = take_next(p.team, phase, items)
 
 
 @numba.njit(cache=True, error_model="numpy")
-def soften(p, phase):
+def _score(p, keys, kv, first, count, scores):
+    """scores [count, score_slots] = query · key."""
+    query = kv * p.n * (p.heads // p.kv_heads) + first
+    call(
+        p.score_kernel,
+        p.projected + 4 * p.head_size * query,
+        4 * p.head_size,
+        count,
+        keys + 2 * p.head_size * p.capacity * kv,
+        p.head_size,
+        p.score_slots // SLOTS,
+        scores,
+        4 * p.score_slots,
+    )
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _soften(p, first, count, scores):
     """scores = exp(score − max) where a row may see the slot, 0 elsewhere."""
     visible = numba.carray(flags_at(p.visible), (p.n, p.n))
-    items = p.heads * p.n
-    item = take(p.team, phase, items)
-    while item >= 0:
-        row = floats(p.scores + 4 * p.score_slots * item, p.score_slots)
+    for q in range(count):
+        row = floats(scores + 4 * p.score_slots * q, p.score_slots)
         _softmax_numerators(
-            row[: p.prefix], row[p.prefix : p.prefix + p.n], visible[item % p.n], p.scaling
+            row[: p.prefix], row[p.prefix : p.prefix + p.n], visible[(first + q) % p.n], p.scaling
         )
-        item = take_next(p.team, phase, items)
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -105,30 +112,28 @@ def _softmax_numerators(prefix, rows, visible, scaling):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def mix(p, phase, index):
-    """records = quantised Σ weight · value, 32 features of a key-value head at a time."""
-    group, parts = p.heads // p.kv_heads, p.head_size // GROUP
-    queries, slots = p.n * group, p.prefix + p.n
-    items = p.kv_heads * parts
-    item = take(p.team, phase, items)
-    while item >= 0:
-        kv, part = item // parts, item % parts
-        out = p.mixed + 4 * p.head_size * queries * kv + 4 * GROUP * part
-        for block in range(GROUP // SLOTS):
-            feature = kv * (p.head_size // SLOTS) + part * (GROUP // SLOTS) + block
-            call(
-                p.mix_kernel,
-                p.scores + 4 * p.score_slots * queries * kv,
-                4 * p.score_slots,
-                queries,
-                values_of(p, index) + 2 * SLOTS * p.capacity * feature,
-                slots,
-                out + 4 * SLOTS * block,
-                4 * p.head_size,
-                0,
-            )
-        for q in range(queries):
-            head = kv * group + q // p.n
-            record = (q % p.n * p.heads + head) * parts + part
-            quantise_group(out + 4 * p.head_size * q, p.records + RECORD * record)
-        item = take_next(p.team, phase, items)
+def _mix(p, values, kv, count, weights, mixed):
+    """mixed [count, head_size] = Σ weight · value / Σ weight."""
+    call(
+        p.mix_kernel,
+        weights,
+        4 * p.score_slots,
+        count,
+        values + 2 * p.head_size * p.capacity * kv,
+        2 * SLOTS * p.capacity,
+        p.prefix + p.n,
+        p.head_size // SLOTS,
+        mixed,
+    )
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _quantise(p, first_head, first, count, mixed):
+    """Query q of a key-value head is head first_head + q // n in row q % n."""
+    parts = p.head_size // GROUP
+    for q in range(count):
+        head, row = first_head + (first + q) // p.n, (first + q) % p.n
+        for part in range(parts):
+            record = (row * p.heads + head) * parts + part
+            numbers = mixed + 4 * (p.head_size * q + GROUP * part)
+            quantise_group(numbers, p.records + RECORD * record)

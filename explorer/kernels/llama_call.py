@@ -35,9 +35,8 @@ class Pass(ctypes.Structure):
     records              [n, hidden or heads · head_size]: the quantised input of a product
     inner_records        [n, inner]
     projected            [heads + 2 kv_heads, n, head_size]
-    scores               [heads, n, score_slots]: then the softmax numerators; score_slots is
-                         prefix + n, rounded up to whole blocks
-    mixed                [heads, n, head_size]
+    score_slots          prefix + n, rounded up to whole blocks
+    together             how many queries a thread takes at a time
     scratch              [threads, scratch_size]
     team                 kernels/team.py
     tile_into …          addresses of kernels (kernels/products.py)
@@ -47,7 +46,7 @@ class Pass(ctypes.Structure):
         *int64_fields(
             "num_layers layers lanes hidden heads kv_heads head_size inner embedding "
             "cos sin final_norm n prefix tokens offsets visible keys values capacity "
-            "x out records inner_records projected scores score_slots mixed scratch "
+            "x out records inner_records projected score_slots together scratch "
             "scratch_size team tile_into tile_onto score_kernel mix_kernel"
         ),
         ("epsilon", ctypes.c_float),

@@ -12,6 +12,8 @@ from explorer.kernels.building import F16, I64, at
 from explorer.kernels.dot import Product, TileProduct
 from explorer.kernels.isa import instruction_set
 
+ARGUMENTS = types.void(*[types.int64] * 8)  # of the kernels that are called by their address
+
 
 def _tile_product(bits: int, add: bool):
     """`product(weights, groups, rows, row_bytes, count, out, out_bytes)`, see dot.Product."""
@@ -27,20 +29,26 @@ def _tile_product(bits: int, add: bool):
     return product
 
 
-def _attention(emit):
-    """`kernel(rows, row_bytes, count, cached, size, out, out_bytes)`, by attend."""
+@intrinsic
+def _scores(_, queries, query_bytes, count, keys, size, slot_blocks, out, out_bytes):
+    def generate(context, builder, signature, arguments):
+        queries, query_bytes, count, keys, size, slot_blocks, out, out_bytes = arguments
+        rows, into = Rows(queries, query_bytes), Rows(out, out_bytes)
+        emit_scores(builder, instruction_set(), rows, count, keys, size, slot_blocks, into)
+        return context.get_dummy_value()
 
-    @intrinsic
-    def kernel(_, rows, row_bytes, count, cached, size, out, out_bytes):
-        def generate(context, builder, signature, arguments):
-            rows, row_bytes, count, cached, size, out, out_bytes = arguments
-            rows, into = Rows(rows, row_bytes), Rows(out, out_bytes)
-            emit(builder, rows, count, cached, size, into, instruction_set().query_blocks)
-            return context.get_dummy_value()
+    return ARGUMENTS, generate
 
-        return types.void(*[types.int64] * 7), generate
 
-    return kernel
+@intrinsic
+def _mix(_, weights, weight_bytes, count, values, value_bytes, slots, feature_blocks, out):
+    def generate(context, builder, signature, arguments):
+        weights, weight_bytes, count, values, value_bytes, slots, feature_blocks, out = arguments
+        rows, cached = Rows(weights, weight_bytes), Rows(values, value_bytes)
+        emit_mix(builder, instruction_set(), rows, count, cached, slots, feature_blocks, out)
+        return context.get_dummy_value()
+
+    return ARGUMENTS, generate
 
 
 @intrinsic
@@ -83,8 +91,6 @@ def call(_, address, a, b, c, d, e, f, g, h):
 
 product_4, product_8 = _tile_product(4, False), _tile_product(8, False)
 add_product_4, add_product_8 = _tile_product(4, True), _tile_product(8, True)
-_scores, _mix = _attention(emit_scores), _attention(emit_mix)
-ARGUMENTS = types.void(*[types.int64] * 8)
 # Each is a function of its own, called by its address: numba would else optimise it again in every
 # function that calls one that calls it, and the first start would take three times as long.
 
@@ -108,15 +114,15 @@ def tile_onto(bits, weights, groups, rows, row_bytes, count, out, out_bytes):
 
 
 @numba.cfunc(ARGUMENTS, cache=True)
-def scores(queries, query_bytes, count, keys, size, out, out_bytes, _):
+def scores(queries, query_bytes, count, keys, size, slot_blocks, out, out_bytes):
     """See attend.emit_scores."""
-    _scores(queries, query_bytes, count, keys, size, out, out_bytes)
+    _scores(queries, query_bytes, count, keys, size, slot_blocks, out, out_bytes)
 
 
 @numba.cfunc(ARGUMENTS, cache=True)
-def mix(weights, weight_bytes, count, values, slots, out, out_bytes, _):
+def mix(weights, weight_bytes, count, values, value_bytes, slots, feature_blocks, out):
     """See attend.emit_mix."""
-    _mix(weights, weight_bytes, count, values, slots, out, out_bytes)
+    _mix(weights, weight_bytes, count, values, value_bytes, slots, feature_blocks, out)
 
 
 # The fields of a call that hold their addresses.

@@ -28,6 +28,7 @@ from explorer.kernels.team import new_team, reset
 from explorer.kernels.threads import on_all_threads, team_size
 
 ARCHITECTURES = {"LlamaForCausalLM", "MistralForCausalLM"}
+ITEMS_PER_THREAD = 4  # of attention, so that none waits long for another
 FIXED_ROTARY = {"default", "linear", "llama3", "yarn"}  # factors that do not depend on the length
 PROJECTIONS = {
     "query": "self_attn.q_proj",
@@ -134,6 +135,7 @@ class LlamaPass:
             call = self._call
             call.n, call.prefix, call.capacity = n, cache.length, cache.capacity
             call.score_slots = -(-end // SLOTS) * SLOTS
+            call.together = self._together(n)
             call.tokens, call.offsets = tokens.data_ptr(), offsets.data_ptr()
             call.visible, call.out = visible.data_ptr(), out.data_ptr()
             call.keys, call.values = cache.keys.data_ptr(), cache.values.data_ptr()
@@ -141,20 +143,29 @@ class LlamaPass:
             on_all_threads(run_pass.address, self._at)
         return out
 
+    def _together(self, rows: int) -> int:
+        """How many queries of a key-value head a thread takes at a time: few enough that all
+        threads have about as much to do, many enough to read keys and values seldom."""
+        sizes = sorted(instruction_set().query_blocks)
+        queries = rows * self._heads // self._kv_heads
+        for size in sizes:
+            if self._kv_heads * -(-queries // size) <= ITEMS_PER_THREAD * team_size():
+                return size
+        return sizes[-1]
+
     def _make_room(self, rows: int, slots: int) -> None:
         """Allocate memory for a pass, unless the present memory is large enough."""
         if rows <= self._room.rows and slots <= self._room.slots:
             return
         rows, slots = max(rows, self._room.rows), max(slots + 255 & ~255, self._room.slots)
         width, heads = self._heads * self._size, self._heads + 2 * self._kv_heads
-        scratch = max(self._hidden, 2 * GROUP * rows)
+        attention = max(instruction_set().query_blocks) * (slots + self._size)
+        scratch = max(self._hidden, 2 * GROUP * rows, attention)
         tensors = {
             "x": torch.empty(rows, self._hidden),
             "records": _bytes(rows, max(self._hidden, width) // GROUP * RECORD),
             "inner_records": _bytes(rows, self._inner // GROUP * RECORD),
             "projected": torch.empty(heads, rows, self._size),
-            "scores": torch.empty(self._heads, rows, slots),
-            "mixed": torch.empty(rows, width),
             "scratch": torch.empty(team_size(), scratch),
         }
         self._room = _Room(rows, slots, tensors)
