@@ -45,12 +45,14 @@ class MedusaDrafter(Drafter):
         """The tree, no deeper than the text may grow, with the heads' tokens at its nodes."""
         ids, probs = (t[0].cpu() for t in self.heads.propose(context.hidden, self.top))  # [K, top]
         context.lap("heads")
+        guessed, chances = ids.tolist(), probs.tolist()
         if isinstance(self.tree, Tree):
             tree, worth = cut(self.tree, context.max_depth), None
         else:
-            guesses = by_likelihood(probs[: context.max_depth].tolist())
+            guesses = by_likelihood(chances[: context.max_depth])
             tree, worth = self.tree.tree(self.tree.choose(guesses))
-        head, rank = tree.depths[1:] - 1, tree.ranks[1:]  # head d, 0-based, fills depth d
-        tokens = torch.cat([torch.tensor([context.root]), ids[head, rank]])
-        chances = torch.cat([torch.ones(1), probs[head, rank]])
-        return Draft(tree, tokens, chances, record=DraftRecord(heads=(ids, probs), worth=worth))
+        # Head d fills depth d. As lists: for so few numbers a tensor's operations take far longer.
+        tokens = [context.root, *(guessed[len(path) - 1][path[-1]] for path in tree.paths)]
+        own = [1.0, *(chances[len(path) - 1][path[-1]] for path in tree.paths)]
+        record = DraftRecord(heads=(ids, probs), worth=worth)
+        return Draft(tree, torch.tensor(tokens), torch.tensor(own), record=record)

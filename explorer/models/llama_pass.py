@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import torch
@@ -135,23 +136,13 @@ class LlamaPass:
             call = self._call
             call.n, call.prefix, call.capacity = n, cache.length, cache.capacity
             call.score_slots = -(-end // SLOTS) * SLOTS
-            call.together = self._together(n)
+            call.together = _together(n, self._heads, self._kv_heads, team_size())
             call.tokens, call.offsets = tokens.data_ptr(), offsets.data_ptr()
             call.visible, call.out = visible.data_ptr(), out.data_ptr()
             call.keys, call.values = cache.keys.data_ptr(), cache.values.data_ptr()
             reset(self._team)
             on_all_threads(run_pass.address, self._at)
         return out
-
-    def _together(self, rows: int) -> int:
-        """How many queries of a key-value head a thread takes at a time: few enough that all
-        threads have about as much to do, many enough to read keys and values seldom."""
-        sizes = sorted(instruction_set().query_blocks)
-        queries = rows * self._heads // self._kv_heads
-        for size in sizes:
-            if self._kv_heads * -(-queries // size) <= ITEMS_PER_THREAD * team_size():
-                return size
-        return sizes[-1]
 
     def _make_room(self, rows: int, slots: int) -> None:
         """Allocate memory for a pass, unless the present memory is large enough."""
@@ -178,6 +169,19 @@ class LlamaPass:
     def _address(self, tensor: Tensor) -> int:
         self._kept.append(tensor)
         return tensor.data_ptr()
+
+
+@cache
+def _together(rows: int, heads: int, kv_heads: int, threads: int) -> int:
+    """How many queries of a key-value head a thread takes at a time.
+
+    Few enough that all threads have about as much to do, many enough to read keys and values
+    seldom.
+    """
+    sizes = sorted(instruction_set().query_blocks)
+    items = {size: kv_heads * -(-rows * heads // kv_heads // size) for size in sizes}
+    fitting = (size for size in sizes if items[size] <= ITEMS_PER_THREAD * threads)
+    return next(fitting, sizes[-1])
 
 
 def _bytes(rows: int, count: int) -> Tensor:
