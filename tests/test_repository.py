@@ -30,6 +30,7 @@ ORDER = (
     "lab",
     "serving",
     "figures",
+    "learn",
     "commands",
     "ui",
 )

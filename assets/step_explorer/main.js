@@ -288,7 +288,8 @@ export class Explorer {
     const known = this.gallery.find((entry) => entry.name === name);
     if (known) return this.openRecorded(known.name, { step: wanted.step, play: !wanted.trace });
     const kept = recalled();
-    if (kept && !wanted.trace && !wanted.prompt) return this.open(kept, "Your last run");
+    if (kept && !wanted.trace && !wanted.prompt)
+      return this.open(kept, "Your last run", { step: wanted.step });
     if (this.gallery.length) await this.openRecorded(this.gallery[0].name, { play: !wanted.trace });
     if (wanted.trace)
       this.store.set({

@@ -19,13 +19,23 @@ export function explained(text, word = wordOf(text)) {
   const meaning = GLOSSARY[word];
   if (!meaning) return text;
   const element = h("button", { type: "button", class: "sx-term" }, text);
-  const show = () => tip.show(element, meaning);
-  element.addEventListener("pointerenter", show);
-  element.addEventListener("focus", show);
-  element.addEventListener("click", show); // a tap, where nothing hovers and buttons get no focus
-  element.addEventListener("pointerleave", () => tip.leave());
-  element.addEventListener("blur", () => tip.hide());
+  explain(element, meaning);
   return element;
+}
+
+/**
+ * Give an element a sentence that explains it.
+ * @param {HTMLElement} element
+ * @param {string} meaning
+ * @param {{ hover?: boolean, focus?: boolean }} [on] what opens it, beside a tap
+ */
+export function explain(element, meaning, { hover = true, focus = true } = {}) {
+  const show = () => tip.show(element, meaning);
+  element.addEventListener("click", show); // a tap, where nothing hovers and buttons get no focus
+  if (hover) element.addEventListener("pointerenter", show);
+  if (hover) element.addEventListener("pointerleave", () => tip.leave());
+  if (focus) element.addEventListener("focus", show);
+  if (focus) element.addEventListener("blur", () => tip.hide());
 }
 
 /**

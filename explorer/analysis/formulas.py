@@ -47,8 +47,7 @@ def speedup_at_cost(alpha: float, k: int, draft_over_target: float, cost: float)
     `cost` is C(K+1). Raises ValueError for a negative ratio or a cost that is not positive.
     """
     _require_not_negative("draft_over_target", draft_over_target)
-    if cost <= 0:
-        raise ValueError(f"cost must be above 0, not {cost}")
+    _require_positive("cost", cost)
     return expected_tokens(alpha, k) / (cost + k * draft_over_target)
 
 
@@ -60,8 +59,7 @@ def break_even_tokens_per_step(
     A step must emit more tokens (the root counted) than plain decoding would in the same time.
     `draft` covers heads and candidate choice of the whole step. Raises ValueError unless T₁ > 0.
     """
-    if one_row <= 0:
-        raise ValueError(f"one_row must be above 0, not {one_row}")
+    _require_positive("one_row", one_row)
     return (draft + verify + rest) / one_row
 
 
@@ -122,8 +120,7 @@ def tree_speedup(tokens_per_step: float, cost: float, overhead: float = 0.0) -> 
     `cost` is C(n) with n counting the root; `overhead` is the quotient (T_heads + T_rest)/T₁.
     Raises ValueError unless cost > 0 and overhead ≥ 0.
     """
-    if cost <= 0:
-        raise ValueError(f"cost must be above 0, not {cost}")
+    _require_positive("cost", cost)
     _require_not_negative("overhead", overhead)
     return tokens_per_step / (cost + overhead)
 
@@ -134,9 +131,71 @@ def read_milliseconds(size: int, bandwidth: float) -> float:
     The memory roof of the roofline model (Williams, Waterman, Patterson 2009), as a time. Raises
     ValueError unless the bandwidth is above 0.
     """
-    if bandwidth <= 0:
-        raise ValueError(f"bandwidth must be above 0, not {bandwidth}")
+    _require_positive("bandwidth", bandwidth)
     return size / bandwidth / 1e6
+
+
+def weight_bytes(parameters: float, bits: float) -> float:
+    """Bytes that N parameters take with `bits` each: N · bits / 8.
+
+    70 billion in 16 bits are 140 GB (10⁹ bytes), in 4 bits 35 GB; a quantised format adds its
+    scales. Raises ValueError unless both are above 0.
+    """
+    _require_positive("parameters", parameters)
+    _require_positive("bits", bits)
+    return parameters * bits / 8
+
+
+def pass_flop(parameters: float, rows: float = 1) -> float:
+    """FLOP of a forward pass over `rows` tokens: 2 · N a token, a multiplication and an addition.
+
+    Leaves out attention over the text so far (Kaplan et al. 2020, "Scaling Laws for Neural Language
+    Models", section 2.1).
+    """
+    return 2 * parameters * rows
+
+
+def arithmetic_intensity(bits: float, rows: float = 1) -> float:
+    """FLOP per byte of weights in a pass over `rows` tokens: 2 · rows / (bits / 8).
+
+    About 1 for one token in 16 bits. Counts the weights alone (Williams et al. 2009 for the word).
+    """
+    _require_positive("bits", bits)
+    return 2 * rows / (bits / 8)
+
+
+def pass_seconds(
+    parameters: float, bits: float, bandwidth: float, flops: float, rows: float = 1
+) -> float:
+    """Roofline time of a pass: the longer of reading the weights and computing.
+
+    max(N · bits/8 / W, 2 · N · rows / F) with W in bytes and F in FLOP a second (Williams et al.
+    2009): a bound that assumes perfect overlap, so no pass is faster. Raises ValueError unless W
+    and F are above 0.
+    """
+    _require_positive("bandwidth", bandwidth)
+    _require_positive("flops", flops)
+    read = weight_bytes(parameters, bits) / bandwidth
+    return max(read, pass_flop(parameters, rows) / flops)
+
+
+def idle_share(bits: float, bandwidth: float, flops: float, rows: float = 1) -> float:
+    """The share of a pass in which the arithmetic units wait for memory: 1 − T_compute/T_pass.
+
+    0 where the pass is compute-bound. It does not depend on the number of parameters.
+    """
+    whole = pass_seconds(1.0, bits, bandwidth, flops, rows)
+    return 1 - pass_flop(1.0, rows) / flops / whole
+
+
+def free_rows(bits: float, bandwidth: float, flops: float) -> float:
+    """The rows at which a pass stops being memory-bound: F/W · bits/8 / 2.
+
+    Up to there a row more costs nothing in the roofline model; batch × rows of a verify pass count
+    together.
+    """
+    _require_positive("bandwidth", bandwidth)
+    return flops / bandwidth * bits / 16
 
 
 def acceptance_rate(accepted: int, first_rejections: int) -> float | None:
@@ -151,6 +210,11 @@ def acceptance_rate(accepted: int, first_rejections: int) -> float | None:
 def _require_rate(name: str, value: float) -> None:
     if not 0.0 <= value <= 1.0:
         raise ValueError(f"{name} must be between 0 and 1, not {value}")
+
+
+def _require_positive(name: str, value: float) -> None:
+    if value <= 0:
+        raise ValueError(f"{name} must be above 0, not {value}")
 
 
 def _require_not_negative(name: str, value: float) -> None:

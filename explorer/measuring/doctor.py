@@ -186,7 +186,7 @@ def head_facts(model: LanguageModel, heads: MedusaHeads, name: str) -> HeadFacts
         bytes=heads.step_bytes(),
         base_name=model.name,
         base_backend=model.backend,
-        base_parameters=_base_parameters(model),
+        base_parameters=base_parameters(model),
         base_bytes=model.step_bytes(0),
         trained_for=config.base_model,
         trained_on=str(config.accuracy.get("text", "")),
@@ -211,7 +211,7 @@ def parameters_of(heads: MedusaHeads) -> int:
     return blocks + path + each * config.output_size * size
 
 
-def _base_parameters(model: LanguageModel) -> int | None:
+def base_parameters(model: LanguageModel) -> int | None:
     """Weights of the base model by its architecture; quantised matrices do not say how many."""
     try:
         with torch.device("meta"):  # takes no memory

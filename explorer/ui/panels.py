@@ -5,17 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from explorer.learn.pages import navigation
 from explorer.records.text import encodable
-
-# The pages by their addresses, relative to any of them.
-PAGES = {
-    "Explore": "./",
-    "Compare": "compare",
-    "Tree lab": "tree",
-    "Heads": "heads",
-    "Serve": "serve",
-}
-
 
 INTRO = (
     "A language model writes one token per pass. Here small heads guess several ahead, and one "
@@ -38,14 +29,9 @@ def header(description: str, notes: Sequence[str], page: str = "Explore") -> str
         f'<details class="mx-notes"><summary>about this model</summary><ul>{lines}</ul></details>'
     )
     model = f"<span>{escape(description)}</span>{more if notes else ''}"
-    links = "".join(
-        f'<a href="{address}"{" aria-current=page" if name == page else ""}>{name}</a>'
-        for name, address in PAGES.items()
-    )
     return (
         '<div class="mx-header"><h1>Medusa Explorer</h1>'
-        f'<nav class="mx-pages" aria-label="Pages">{links}</nav>'
-        f'<div class="mx-model">{model}</div></div>'
+        f'{navigation(page)}<div class="mx-model">{model}</div></div>'
     )
 
 

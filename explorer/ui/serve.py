@@ -16,6 +16,7 @@ from explorer.ui.compare_handlers import connect_compare
 from explorer.ui.compressed import CompressedPages
 from explorer.ui.handlers import connect
 from explorer.ui.heads_handlers import connect_heads
+from explorer.ui.learn import learn_routes
 from explorer.ui.limits import PRIVATE, PUBLIC, Limits
 from explorer.ui.no_files import NoFiles
 from explorer.ui.served_rows import ServedRows
@@ -82,7 +83,7 @@ def serve(
         max_file_size="1kb",  # nothing is uploaded
         prevent_thread_lock=True,
         app_kwargs={
-            "routes": routes(),
+            "routes": routes() + learn_routes(worker),
             "middleware": [Middleware(NoFiles), Middleware(CompressedPages)],
         },
     )

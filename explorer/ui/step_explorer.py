@@ -21,6 +21,8 @@ SERVED = {
     "traces": "traces",
     "compare-files": "compare",
     "serving": "serving",
+    "ui-files": "ui",
+    "learn-files": "learn",
 }
 
 

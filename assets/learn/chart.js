@@ -1,0 +1,271 @@
+// A small chart: lines, points and marks over two axes, either of them linear or logarithmic.
+
+import { h, replace, s } from "../step_explorer/dom.js";
+import { significant } from "./numbers.js";
+
+/**
+ * @typedef {object} Axis
+ * @property {string} title
+ * @property {number} min
+ * @property {number} max
+ * @property {boolean} [log]
+ * @property {number[]} [ticks]
+ * @property {(value: number) => string} [format]
+ *
+ * @typedef {object} Line
+ * @property {string} name written at its end
+ * @property {[x: number, y: number][]} points
+ * @property {string} [kind] "own", "rival", "third", "quiet"; each with its own dashes
+ *
+ * @typedef {object} Dot
+ * @property {number} x
+ * @property {number} y
+ * @property {string} [label]
+ * @property {string} [title] what a pointer and a screen reader get
+ * @property {string} [kind]
+ *
+ * @typedef {object} Drawing
+ * @property {Line[]} [lines]
+ * @property {Dot[]} [dots]
+ * @property {{ x: number, label: string }[]} [marks] upright lines
+ */
+
+const MARGIN = { left: 52, right: 16, top: 12, bottom: 38 };
+const LETTER = 6.4; // pixels, about
+
+export class Chart {
+  /** @type {Drawing} */
+  #drawing = {};
+  #width = 0;
+
+  /** @param {{ label: string, x: Axis, y: Axis, height?: number }} options */
+  constructor({ label, x, y, height = 260 }) {
+    this.label = label;
+    this.x = x;
+    this.y = y;
+    this.height = height;
+    this.element = h("div", { class: "lx-chart" });
+    this.element.style.height = `${height}px`;
+    new ResizeObserver(() => {
+      if (this.element.clientWidth === this.#width) return;
+      this.#width = this.element.clientWidth;
+      this.#draw();
+    }).observe(this.element);
+  }
+
+  /**
+   * Draw something; axes may change, too.
+   * @param {Drawing & { x?: Partial<Axis>, y?: Partial<Axis>, label?: string }} given
+   */
+  set({ x, y, label, ...drawing }) {
+    Object.assign(this.x, x);
+    Object.assign(this.y, y);
+    this.label = label ?? this.label;
+    this.#drawing = drawing;
+    if (this.#width) this.#draw();
+  }
+
+  #draw() {
+    const { height } = this;
+    const width = this.#width;
+    const across = scale(this.x, MARGIN.left, width - MARGIN.right);
+    const up = scale(this.y, height - MARGIN.bottom, MARGIN.top);
+    const { lines = [], dots = [], marks = [] } = this.#drawing;
+    const taken = /** @type {Taken[]} */ ([]);
+    replace(
+      this.element,
+      s(
+        "svg",
+        { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": this.label },
+        ...axes(this.x, this.y, across, up, width, height),
+        ...marks.flatMap((mark) => upright(mark, across, height)),
+        ...lines.map((line) => path(line, across, up)),
+        ...dots.map((dot) => point(dot, across, up)),
+        ...dots.map((dot) => dotName(dot, across, up, width, taken)),
+        // From the lowest up, since a name that finds its place taken moves up.
+        ...lines
+          .toSorted((a, b) => (a.points.at(-1)?.[1] ?? 0) - (b.points.at(-1)?.[1] ?? 0))
+          .map((line) => lineName(line, across, up, width, taken)),
+      ),
+    );
+  }
+}
+
+/** @typedef {(value: number) => number} Scale */
+/** @typedef {{ left: number, right: number, top: number, bottom: number }} Taken */
+
+/**
+ * From a value to pixels; values outside the axis stay at its ends.
+ * @param {Axis} axis
+ * @param {number} from
+ * @param {number} to
+ * @returns {Scale}
+ */
+export function scale({ min, max, log }, from, to) {
+  const place = (/** @type {number} */ value) =>
+    log
+      ? Math.log(Math.max(value, min / 10) / min) / Math.log(max / min)
+      : (value - min) / (max - min);
+  return (value) => from + (to - from) * Math.min(1, Math.max(0, place(value)));
+}
+
+/**
+ * Round values on an axis: powers of ten, or some five equal steps.
+ * @param {Axis} axis
+ */
+export function ticks({ min, max, log, ticks: given }) {
+  if (given) return given.filter((value) => value >= min && value <= max);
+  if (log) {
+    const [first, last] = [Math.ceil(Math.log10(min) - 1e-9), Math.floor(Math.log10(max) + 1e-9)];
+    const every = Math.ceil((last - first + 1) / 6);
+    return Array.from({ length: last - first + 1 }, (_, i) => 10 ** (first + i)).filter(
+      (_, i) => i % every === 0,
+    );
+  }
+  const raw = (max - min) / 5;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = power * ([1, 2, 2.5, 5, 10].find((one) => one * power >= raw - 1e-12) ?? 10);
+  const first = Math.ceil(min / step - 1e-9);
+  return Array.from({ length: Math.floor(max / step + 1e-9) - first + 1 }, (_, i) =>
+    Number(((first + i) * step).toPrecision(12)),
+  );
+}
+
+/**
+ * @param {Axis} x
+ * @param {Axis} y
+ * @param {Scale} across
+ * @param {Scale} up
+ * @param {number} width
+ * @param {number} height
+ */
+function axes(x, y, across, up, width, height) {
+  const bottom = height - MARGIN.bottom;
+  const written = (/** @type {Axis} */ axis, /** @type {number} */ value) =>
+    (axis.format ?? ((one) => significant(one, 2)))(value);
+  return [
+    ...ticks(y).flatMap((value) => [
+      s("path", { class: "lx-grid", d: `M${MARGIN.left} ${up(value)}H${width - MARGIN.right}` }),
+      s(
+        "text",
+        { class: "lx-tick is-end", x: MARGIN.left - 6, y: up(value) + 4 },
+        written(y, value),
+      ),
+    ]),
+    ...ticks(x).map((value) =>
+      s(
+        "text",
+        { class: "lx-tick is-middle", x: across(value), y: bottom + 15 },
+        written(x, value),
+      ),
+    ),
+    s("path", {
+      class: "lx-axis",
+      d: `M${MARGIN.left} ${MARGIN.top}V${bottom}H${width - MARGIN.right}`,
+    }),
+    s("text", { class: "lx-axis-title is-end", x: width - MARGIN.right, y: height - 6 }, x.title),
+    s(
+      "text",
+      { class: "lx-axis-title is-end", transform: `translate(12 ${MARGIN.top}) rotate(-90)` },
+      y.title,
+    ),
+  ];
+}
+
+/**
+ * @param {Line} line
+ * @param {Scale} across
+ * @param {Scale} up
+ */
+function path({ points, kind = "own" }, across, up) {
+  const d = points.map(
+    ([x, y], i) => `${i ? "L" : "M"}${across(x).toFixed(1)} ${up(y).toFixed(1)}`,
+  );
+  return s("path", { class: `lx-line is-${kind}`, d: d.join("") });
+}
+
+/**
+ * @param {Dot} dot
+ * @param {Scale} across
+ * @param {Scale} up
+ */
+function point({ x, y, title, label, kind = "own" }, across, up) {
+  const said = title ?? label;
+  return s(
+    "circle",
+    { class: `lx-dot is-${kind}`, cx: across(x), cy: up(y), r: 5 },
+    said ? s("title", {}, said) : null,
+  );
+}
+
+/**
+ * @param {{ x: number, label: string }} mark
+ * @param {Scale} across
+ * @param {number} height
+ */
+function upright({ x, label }, across, height) {
+  const at = across(x);
+  return [
+    s("path", { class: "lx-mark", d: `M${at} ${MARGIN.top}V${height - MARGIN.bottom}` }),
+    s("text", { class: "lx-tick", x: at + 4, y: MARGIN.top + 9 }, label),
+  ];
+}
+
+/**
+ * @param {Dot} dot
+ * @param {Scale} across
+ * @param {Scale} up
+ * @param {number} width
+ * @param {Taken[]} taken
+ */
+function dotName({ x, y, label, kind = "own" }, across, up, width, taken) {
+  if (!label) return null;
+  return name(label, kind, across(x) + 9, up(y) + 4, width, taken);
+}
+
+/**
+ * @param {Line} line
+ * @param {Scale} across
+ * @param {Scale} up
+ * @param {number} width
+ * @param {Taken[]} taken
+ */
+function lineName({ name: text, points, kind = "own" }, across, up, width, taken) {
+  const last = points.at(-1);
+  if (!last || !text) return null;
+  return name(text, kind, across(last[0]) - 4, up(last[1]) - 6, width, taken);
+}
+
+/**
+ * A name beside its place, moved so that it stays in the picture and covers no other name.
+ * @param {string} text
+ * @param {string} kind
+ * @param {number} x
+ * @param {number} y
+ * @param {number} width
+ * @param {Taken[]} taken
+ */
+function name(text, kind, x, y, width, taken) {
+  const wide = LETTER * text.length;
+  const over = x + wide > width - 4;
+  const left = over
+    ? Math.max(MARGIN.left + 4, x - wide - (x > width - MARGIN.right - 8 ? 0 : 18))
+    : x;
+  const box = (/** @type {number} */ base) => ({
+    left,
+    right: left + wide,
+    top: base - 11,
+    bottom: base + 3,
+  });
+  let at = Math.max(MARGIN.top + 8, y);
+  for (let tries = 0; tries < 20 && taken.some((one) => overlap(one, box(at))); tries++) at -= 7;
+  taken.push(box(at));
+  return s("text", { class: `lx-name is-${kind}`, x: left, y: at }, text);
+}
+
+/**
+ * @param {Taken} a
+ * @param {Taken} b
+ */
+const overlap = (a, b) =>
+  a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;

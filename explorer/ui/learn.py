@@ -1,0 +1,54 @@
+"""Learn, as the app serves it: a document of its own, beside Gradio's pages."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from explorer.learn.document import data_json, document
+from explorer.ui.worker import ModelWorker
+
+NO_CACHE = {"cache-control": "no-cache"}
+
+
+def learn_routes(worker: ModelWorker) -> list[BaseRoute]:
+    """The page, its widgets' data, and what it asks of the running app."""
+
+    async def state(request: Request) -> Response:
+        return JSONResponse(machine_state(worker), headers=NO_CACHE)
+
+    return [
+        Route("/learn", _page),
+        Route("/learn-data/{key}.json", _data),
+        Route("/learn-live/state", state),
+    ]
+
+
+def machine_state(worker: ModelWorker) -> dict[str, object]:
+    """Whether a model is loaded, and what was measured of this machine meanwhile."""
+    lab = worker.lab
+    if lab is None:
+        return {"model": None}
+    return {
+        "model": lab.description,
+        "bandwidth": lab.read_bandwidth,
+    }
+
+
+@cache
+def _document() -> str:
+    return document()
+
+
+def _page(request: Request) -> Response:
+    return HTMLResponse(_document(), headers=NO_CACHE)
+
+
+def _data(request: Request) -> Response:
+    found = data_json(request.path_params["key"])
+    if found is None:
+        return Response("There is no such chapter.", 404)
+    return Response(found, media_type="application/json", headers=NO_CACHE)

@@ -1,0 +1,134 @@
+"""Learn in a browser: every chapter opens, its widget shows what the formulas give."""
+
+from __future__ import annotations
+
+import pytest
+
+from explorer.analysis import formulas
+from explorer.learn.chapters import chapters
+from explorer.learn.formats import significant
+from explorer.learn.machines import GPUS
+from tests.browser.conftest import serving
+
+KEYS = [chapter.key for chapter in chapters()]
+WITH_WIDGETS = [chapter.key for chapter in chapters() if chapter.has_widget]
+
+
+@pytest.fixture(scope="module")
+def learn_url(tmp_path_factory):
+    """The app with recorded runs only, for all chapters."""
+    command = ["app.py", "--replay", "--port"]
+    with serving(command, tmp_path_factory.mktemp("learn"), {}) as url:
+        yield f"{url}/learn"
+
+
+@pytest.fixture
+def learn(browser, learn_url):
+    """Opens a chapter in a context of its own; errors on the page fail the test."""
+    contexts, errors = [], []
+
+    def open_chapter(key: str = "", **options: object):
+        options = {"viewport": {"width": 1440, "height": 900}} | options
+        contexts.append(browser.new_context(**options))
+        page = contexts[-1].new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(f"{learn_url}#{key}")
+        page.wait_for_function("window.learn")
+        if key in WITH_WIDGETS:
+            page.wait_for_selector(f"#{key} .lx-widget.is-ready")
+        return page
+
+    yield open_chapter
+    for context in contexts:
+        context.close()
+    assert errors == []
+
+
+def shown(page) -> str:
+    """The key of the chapter on view."""
+    return page.evaluate("learn.current.id")
+
+
+def set_slider(page, label: str, value: int) -> None:
+    """Move a slider of the chapter on view to a place."""
+    page.locator(f".is-current .lx-slider:has-text('{label}') input").evaluate(
+        "(input, value) => { input.value = value; input.dispatchEvent(new Event('input')); }", value
+    )
+
+
+def figure(page, key: str) -> str:
+    """What a figure of the chapter on view says."""
+    return page.inner_text(f".is-current [data-figure={key}]").replace("\u202f", " ")
+
+
+def test_chapters_are_turned_by_buttons_keys_and_addresses(learn):
+    page = learn()
+    assert shown(page) == KEYS[0]
+    assert page.is_visible(f"#{KEYS[0]} h2")
+    for key in KEYS[1:]:
+        page.keyboard.press("ArrowRight")
+        page.wait_for_function(f"learn.current.id === '{key}'")
+        assert page.locator(".lx-chapter:visible").count() == 1
+        assert page.locator(f".lx-list a[aria-current][href='#{key}']").count() == 1
+    for key in reversed(KEYS[:-1]):
+        page.click("text=◂ Back")
+        page.wait_for_function(f"learn.current.id === '{key}'")
+    assert page.is_disabled("text=◂ Back")
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_chapter_fits_a_phone(learn, key):
+    page = learn(key, viewport={"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_arrows_in_a_widget_stay_there(learn):
+    page = learn("memory_wall")
+    page.focus(".is-current .lx-slider input")
+    page.keyboard.press("ArrowRight")
+    assert shown(page) == "memory_wall"
+
+
+def test_presenting_enlarges_a_chapter_and_escape_ends_it(learn):
+    page = learn("memory_wall")
+    before = page.locator(".is-current h2").bounding_box()["height"]
+    page.keyboard.press("p")
+    assert page.locator(".is-current h2").bounding_box()["height"] > 1.15 * before
+    assert not page.is_visible(".lx-list")
+    page.keyboard.press("Escape")
+    assert page.is_visible(".lx-list")
+
+
+def test_words_and_symbols_explain_themselves(learn):
+    page = learn("memory_wall")
+    page.click(".is-current summary >> nth=0")
+    page.focus(".is-current .sx-term")
+    assert "read bandwidth" in page.inner_text(".sx-tip")
+    page.focus(".is-current .lx-formula")
+    assert "memory bandwidth" in page.inner_text(".sx-tip")
+    page.keyboard.press("Escape")
+    assert page.locator(".sx-tip").count() == 0
+
+
+def test_a_question_is_checked(learn):
+    page = learn("memory_wall")
+    page.click(".lx-options button >> nth=0")
+    assert page.inner_text(".lx-answer").startswith("No: 96.")
+    page.click(".lx-options button >> nth=1")
+    assert page.inner_text(".lx-answer").startswith("Yes.")
+
+
+def test_the_memory_wall_shows_what_the_formulas_give(learn):
+    page = learn("memory_wall")
+    assert figure(page, "weights") == "140 GB"
+    for gpu in GPUS:
+        page.click(f".is-current button:text-is('{gpu.name}')")
+        seconds = formulas.pass_seconds(70e9, 16, gpu.bandwidth, gpu.flops)
+        assert figure(page, "token") == f"{significant(1e3 * seconds)} ms"
+        waits = formulas.idle_share(16, gpu.bandwidth, gpu.flops)
+        assert figure(page, "idle") == f"{100 * waits:.1f} %"
+        rows = formulas.free_rows(16, gpu.bandwidth, gpu.flops)
+        assert figure(page, "free") == str(int(rows))
+    set_slider(page, "Batch", 9)  # 512 sequences: the slack is used up
+    assert figure(page, "idle") == "0 %"
+    assert "Compute-bound" in page.inner_text(".is-current [role=status] >> nth=0")
