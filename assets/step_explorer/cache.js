@@ -109,7 +109,7 @@ function gridOf(view, width, height, unit) {
  * @param {View} view
  */
 function prefix(grid, y, word, view) {
-  const text = `prefix ${count(view.step.context_length)}`;
+  const text = `so far ${count(view.step.context_length)}`;
   const [from, wide] = [58 * grid.unit, 94 * grid.unit];
   return s(
     "g",

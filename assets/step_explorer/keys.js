@@ -12,7 +12,7 @@ export const KEYS = [
   ["t", "table of nodes"],
   ["m", "mask: boolean or 0/−∞"],
   ["w", "mask: real attention weights"],
-  ["x", "mask: expand the prefix"],
+  ["x", "mask: the text so far, token by token"],
   ["p", "presenter mode"],
   ["Esc", "leave presenter mode"],
 ];

@@ -47,17 +47,16 @@ export function lanesView(app) {
   const legend = h(
     "p",
     { class: "sx-legend" },
-    "tokens: ",
-    h("span", { class: "d0" }, "root or bonus"),
-    " ",
-    h("span", { class: "d1" }, "depth 1"),
+    h("span", { class: "d0" }, "written by the model itself"),
+    " guessed right: ",
+    h("span", { class: "d1" }, "1"),
     " ",
     h("span", { class: "d2" }, "2"),
     " ",
     h("span", { class: "d3" }, "3"),
     " ",
-    h("span", { class: "d4" }, "4 or deeper"),
-    " ",
+    h("span", { class: "d4" }, "4 or more"),
+    " tokens ahead ",
     h("span", { class: "is-now" }, "this step"),
   );
   const element = h(

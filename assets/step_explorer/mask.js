@@ -36,7 +36,7 @@ export function maskView(app) {
   /** @type {Place | null} */
   let pointed = null; // the place under the pointer
   let scrolled = 0; // pixels to the right
-  const prefix = button("prefix", "Expand the prefix: its tokens one by one (x)", () =>
+  const prefix = button("text so far", "Show the text so far token by token (x)", () =>
     app.store.set({ prefixOpen: !app.state.prefixOpen }),
   );
   const picture = new Picture("mask", "Tree-attention mask", "", draw, { tools: [prefix] });
@@ -226,7 +226,7 @@ function columnHeads(grid, view) {
       s(
         "text",
         { class: "sx-quiet", x: grid.left, y: grid.top - 5 },
-        `prefix ${count(view.step.context_length)} · ${view.rows} rows`,
+        `text so far ${count(view.step.context_length)} · ${view.rows} rows`,
       ),
     );
     return group;
@@ -245,7 +245,7 @@ function columnHeads(grid, view) {
  */
 function headOf(view, column, all) {
   if (column.kind !== "sum") return view.token(column.id, LABEL);
-  return all.length === 1 ? `prefix ${count(column.tokens)}` : `+${count(column.tokens)}`;
+  return all.length === 1 ? "so far" : `+${count(column.tokens)}`;
 }
 
 /**

@@ -26,7 +26,7 @@ export function seenBy(view, row) {
     .line(row)
     .slice(0, -1)
     .map((r) => view.label(r, 12));
-  const seen = ["the prefix", ...above, "itself"].join(", ");
+  const seen = ["the text so far", ...above, "itself"].join(", ");
   return `${view.label(row, 14)} at position ${count(position)} sees ${seen}`;
 }
 
@@ -60,7 +60,7 @@ export function weightInWords(grid, view, head, row, place) {
 function shareOn(grid, view, head, weights, column) {
   const value = inWords(weightOn(grid, head, weights, column));
   if (column.kind === "sum")
-    return `${value} of its attention to ${plural(column.tokens, "other token")} of the prefix, taken together`;
+    return `${value} of its attention to ${plural(column.tokens, "other token")} of the text so far, taken together`;
   const which = column.kind === "first" ? "the first token, " : "";
   return `${value} of its attention to ${which}${quoted(view.token(column.id, 14))} at position ${count(column.at)}`;
 }
@@ -76,7 +76,7 @@ function sinkSentence(grid, view, head, weights, who) {
   const share = weights[1];
   const sink = share > SINK ? " (an attention sink)" : "";
   const most = inWords(mostWeight(grid, head, weightsOf(head, view.shape.depths)));
-  return `${who} gives the first token ${percent(share)} of its attention${sink}: it and the prefix’s sum are bars, colours scale to the rest, up to ${most}.`;
+  return `${who} gives the first token ${percent(share)} of its attention${sink}: it and the sum of the text so far are bars, colours scale to the rest, up to ${most}.`;
 }
 
 /** @param {number} value */
@@ -89,7 +89,7 @@ const inWords = (value) => (value === 0 ? "under 0.0001" : probability(value));
  */
 export function spoken(view, head) {
   const rows = plural(view.rows, "row");
-  const rule = `each row sees the prefix of ${view.step.context_length} tokens, its ancestors and itself`;
+  const rule = `each row sees the ${view.step.context_length} tokens so far, its ancestors and itself`;
   if (head)
     return `Attention weights of layer ${head.layer + 1}, head ${head.head + 1}, over ${rows}: ${rule}.`;
   return `Tree-attention mask of ${rows}: ${rule}. The table of nodes lists parents and positions.`;

@@ -170,14 +170,14 @@ STEPS = {
     ),
     "tree-bare": "The tree is the root alone.",
     "mask": (
-        "All {rows} go through the model at once. Each row may see the prefix, its ancestors and"
-        " itself."
+        "All {rows} go through the model at once. Each row may see the text so far, its ancestors "
+        "and itself."
     ),
     "mask-window": (
         "All {rows} go through the model at once, {extra} of them the lookahead window's. A row "
-        "of the tree may see the prefix, its ancestors and itself."
+        "of the tree may see the text so far, its ancestors and itself."
     ),
-    "mask-bare": "One row goes through the model. It sees the prefix and itself.",
+    "mask-bare": "One row goes through the model. It sees the text so far and itself.",
     "mask-last": "Nothing goes through the model.",
     "verify": "One pass of {ms} ms gives what the base model itself would say after each row.",
     "verify-last": "No verify pass was needed: the text ends with this token.",

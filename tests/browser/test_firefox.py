@@ -88,7 +88,7 @@ def test_a_node_under_the_pointer_lights_up_in_tree_mask_and_text(alone):
     assert steps.count(".sx-tree .sx-node.is-line") == 2
     assert steps.count(".sx-mask svg .sx-token.is-line") == 2
     assert steps.count(".sx-lane.is-own .is-line") == 2
-    assert f"at position {step.context_length + 1} sees the prefix" in steps.text(
+    assert f"at position {step.context_length + 1} sees the text so far" in steps.text(
         ".sx-mask .sx-hint"
     )
 

@@ -27,7 +27,7 @@ def test_one_selection_lights_every_view(steps, trace):
     assert steps.count(".sx-cache .sx-slot.is-line") == len(line)
     assert steps.count(".sx-lane.is-own .is-line") == len(line)
     position = step.context_length + 1
-    assert f"at position {position} sees the prefix" in steps.text(".sx-mask .sx-hint")
+    assert f"at position {position} sees the text so far" in steps.text(".sx-mask .sx-hint")
     steps.page.click(f".sx-table tbody tr:nth-child({row + 1})")
     assert steps.state("row") == row
 

@@ -85,7 +85,7 @@ test("weights are decoded row by row, and what has no column is in the sum", () 
 });
 
 test("what a row sees, in words", () => {
-  assert.equal(seenBy(view(), 3), "n at position 5 sees the prefix, k, l, itself");
+  assert.equal(seenBy(view(), 3), "n at position 5 sees the text so far, k, l, itself");
   assert.match(spoken(view(), null), /^Tree-attention mask of 5 rows: each row sees/);
   assert.match(spoken(view(), headOf()), /^Attention weights of layer 2, head 3, over 5 rows/);
 });
@@ -98,6 +98,6 @@ test("a weight in words: of a row, of a column, and none where a row may not loo
   assert.match(told(3, { row: 3, seen: 2 }), /may not look at ‘m’: it is no ancestor/);
   assert.match(told(3, { row: 3, seen: 1 }), /gives under 0\.0001 of its attention to ‘l’/);
   assert.match(told(3, { row: 3, i: 0, column: columns[0] }), /0\.50 .* the first token, ‘b’ at/);
-  assert.match(told(3, { row: 3, i: 1, column: columns[1] }), /to 2 other tokens of the prefix/);
+  assert.match(told(3, { row: 3, i: 1, column: columns[1] }), /to 2 other tokens of the text so far/);
   assert.match(told(3, null), /gives the first token 50 % of its attention \(an attention sink\)/);
 });
