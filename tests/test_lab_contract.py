@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+from explorer.records.errors import ExplorerError
 from explorer.records.events import RunStarted, StepRecorded, collect
 from explorer.records.settings import decode_settings
 from tests.tiny_lab import tiny_lab
@@ -63,6 +64,19 @@ def test_any_two_methods_race(lab):
     trace = collect(lab.race(PROMPT, settings, against=lab.method))
     assert trace.header.settings.method == "plain"
     assert trace.rival.header.settings.method == lab.method
+
+
+def test_a_text_is_continued(lab):
+    settings = decode_settings(method=lab.method, max_new_tokens=4)
+    begun = collect(lab.race(PROMPT, settings))
+    header = collect(lab.race(lab.continuation(begun), settings)).header
+    assert header.prompt_ids == [*begun.header.prompt_ids, *begun.new_token_ids]
+    assert header.continued_tokens == len(begun.new_token_ids) > 0
+
+
+def test_an_unknown_method_is_refused(lab):
+    with pytest.raises(ExplorerError, match="There is no method 'magic'"):
+        list(lab.race(PROMPT, decode_settings(method="magic")))
 
 
 def test_a_cancelled_race_ends(lab):

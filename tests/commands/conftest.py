@@ -3,12 +3,12 @@
 import pytest
 
 from explorer.lab import loading
-from tests.commands.fakes import FakeLab
+from tests.commands.fakes import CommandLab
 
 
 @pytest.fixture
 def fake(monkeypatch):
-    lab = FakeLab()
+    lab = CommandLab()
 
     def load(progress=None, **asked):
         lab.loaded = asked

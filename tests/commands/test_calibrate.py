@@ -10,7 +10,7 @@ from explorer.measuring import batch as batch_module
 from explorer.measuring import calibration as module
 from explorer.measuring import decoded as decoded_module
 from explorer.measuring.batch import BatchReport, BatchSize
-from tests.commands.fakes import FakeLab, run_json
+from tests.commands.fakes import CommandLab, run_json
 
 CURVE = CostCurve(
     context_length=128, rounds=1, one_row_ms=20, rows=[1, 2], milliseconds=[20, 22],
@@ -58,7 +58,7 @@ def test_calibrate_uses_the_built_in_prompts(fake, capsys, seen):
 
 
 def test_the_heads_at_hand_are_calibrated(fake, capsys, monkeypatch, seen):
-    monkeypatch.setattr(FakeLab, "method", "hydra")
+    monkeypatch.setattr(CommandLab, "method", "hydra")
     run_json(capsys, "calibrate", "--limit", "1")
     assert seen["method"] == seen["settings"].method == "hydra"
 

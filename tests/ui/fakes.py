@@ -10,7 +10,7 @@ from explorer.measuring.race import interleave
 from explorer.records.continuation import Continuation
 from explorer.records.errors import ExplorerError
 from explorer.records.events import Event, TraceBuilder
-from explorer.records.methods import PLAIN
+from explorer.records.methods import METHODS, PLAIN
 from explorer.records.schema import Trace
 from explorer.records.settings import DecodeSettings
 from tests.ui.fake_run import scripted_lane
@@ -29,7 +29,8 @@ TEXT = (
 class FakeLab:
     """Decodes `text`, or the prompt itself if that is hostile; a step waits `pace` seconds.
 
-    The last token ends the text, unless the prompt asks for something endless.
+    The last token ends the text, unless the prompt asks for something endless. A lane of plain
+    decoding writes `plain_text`, if there is one.
     """
 
     description = "SmolLM2-135M · int4 · CPU"
@@ -39,6 +40,7 @@ class FakeLab:
 
     def __init__(self, text: str = TEXT, pace: float = 0.0, shapes: Sequence[int] = (1, 2, 3, 1)):
         self.text, self.pace, self.shapes = text, pace, shapes
+        self.plain_text: str | None = None
         self.closed = 0
         self.lock = threading.Lock()
 
@@ -76,6 +78,10 @@ class FakeLab:
         for number, event in self._lanes(prompt, lanes, cancel):
             yield event.model_copy(update={"lane": number})
 
+    def continuation(self, trace: Trace) -> Continuation:
+        """The end of a trace, to continue from."""
+        return Continuation(trace.header, trace.new_token_ids)
+
     def _lanes(
         self,
         prompt: str | Continuation,
@@ -88,14 +94,18 @@ class FakeLab:
             raise RuntimeError("a bug")
         if "refuse" in prompt:
             raise ExplorerError("The tree <img src=x onerror=alert(1)> is too deep: use another.")
+        for lane in lanes:
+            if lane.method not in METHODS:
+                raise ExplorerError(f"There is no method '{lane.method}'.")
         hostile = prompt[0] in "<$"
         text = prompt if hostile else self.text
         drafting = (1,) if hostile else self.shapes
         pace = {"quick": 0.0, "slow": 4 * self.pace}.get(prompt, self.pace)
         running = {}
         for number, lane in enumerate(lanes):
-            shapes = (0,) if lane.method == PLAIN else drafting
-            running[number] = scripted_lane(text, shapes, prompt, lane, before)
+            plain = lane.method == PLAIN
+            written, shapes = (self.plain_text or text, (0,)) if plain else (text, drafting)
+            running[number] = scripted_lane(written, shapes, prompt, lane, before)
         with self.lock:
             try:
                 for number, event in interleave(running):
