@@ -50,8 +50,9 @@ export interface Message {
   figures?: RaceFigures;
 }
 
-/** Id and text in turn; [hex] where the bytes alone are no text. */
-export type PackedPieces = (number | string | [string])[];
+/** Id and text in turn; where the text is not the label, too, [label, text, hex of the bytes]. */
+export type PackedPieces = (number | string | PackedPiece)[];
+export type PackedPiece = [label: string, text: string | null, hex?: string];
 export type PackedTop = [ids: number[], millionths: number[]];
 export type PackedPosition = [index: number, base_choice: number, ...heads: PackedTop[]];
 

@@ -291,6 +291,8 @@ export interface Piece {
   text: string | null;
   /** hex of the raw bytes, only where text is None */
   bytes?: string | null;
+  /** The token alone: ␣ ↵ ⇥, bytes as ⟨F0⟩, control and format characters by name. */
+  label: string;
 }
 
 /** What was predicted from one emitted position (or from the last token of the prompt). */

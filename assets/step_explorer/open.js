@@ -21,13 +21,19 @@ export class OpenError extends Error {}
 export async function openTrace(file, name = file.name ?? "The trace", upgrade = null) {
   if (file.size > MAX_BYTES) throw tooLarge(name);
   const record = parsed(await inflated(file, name), name);
-  const whole = record?.format_version >= FORMAT_VERSION && record.figures;
+  const whole = record?.format_version >= FORMAT_VERSION && record.figures && labelled(record);
   if (upgrade === null || whole || !Number.isInteger(record?.format_version))
     return traceOf(record, name);
   const today = await upgrade(base64(new Uint8Array(await file.arrayBuffer())));
   if (today.problem) throw new OpenError(today.problem);
   return traceOf(today, name);
 }
+
+/**
+ * Whether the tokens come with their labels, which earlier files lack.
+ * @param {any} record
+ */
+const labelled = ({ pieces }) => Object.values(pieces ?? {}).every((one) => one?.label);
 
 /**
  * The trace in a record that was read already.

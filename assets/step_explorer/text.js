@@ -1,53 +1,28 @@
-// From token pieces to text: what a reader sees of one token, and what tokens say together.
-// The same rules as explorer/records/text.py; a test compares the two.
+// From token pieces to text: what tokens say together, and a label cut to the room there is.
+// Labels come with the pieces (explorer/records/piece.py); the rest is as in records/text.py, and a
+// test compares the two.
 
 /** @import { Piece } from "../../types/records.js" */
 
-/** @type {Record<string, string>} */
-const MARKS = { " ": "␣", "\n": "↵", "\t": "⇥", "\r": "␍" };
-/** @type {Record<string, string>} */
-const NAMES = {
-  "\x00": "NUL",
-  "\x07": "BEL",
-  "\x08": "BS",
-  "\x0b": "VT",
-  "\x0c": "FF",
-  "\x1b": "ESC",
-  "\x7f": "DEL",
-  "\u0085": "NEL",
-  "\u00a0": "NBSP",
-  "\u00ad": "SHY",
-  "\u061c": "ALM",
-  "\u200b": "ZWSP",
-  "\u200c": "ZWNJ",
-  "\u200d": "ZWJ",
-  "\u200e": "LRM",
-  "\u200f": "RLM",
-  "\u2028": "LSEP",
-  "\u2029": "PSEP",
-  "\u202a": "LRE",
-  "\u202b": "RLE",
-  "\u202c": "PDF",
-  "\u202d": "LRO",
-  "\u202e": "RLO",
-  "\u2060": "WJ",
-  "\u2066": "LRI",
-  "\u2067": "RLI",
-  "\u2068": "FSI",
-  "\u2069": "PDI",
-  "\ufeff": "BOM",
-};
-const HIDDEN = /[\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Zs}]/u;
 const CONTROL = /[\p{Cc}\p{Cs}]/u;
-const COMBINING = /^\p{M}/u;
-const RIGHT_TO_LEFT =
-  /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 const ISOLATE = "\u2068";
 const END_ISOLATE = "\u2069";
 
-const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const lenient = new TextDecoder("utf-8", { ignoreBOM: true });
 const encoder = new TextEncoder();
+
+/**
+ * At most `limit` characters of a label, the marks that isolate it apart.
+ * @param {string} label
+ * @param {number} limit
+ */
+export function shortened(label, limit) {
+  const isolated = label.startsWith(ISOLATE);
+  const characters = [...(isolated ? label.slice(1, -1) : label)];
+  if (characters.length <= limit) return label;
+  const cut = `${characters.slice(0, limit - 1).join("")}…`;
+  return isolated ? `${ISOLATE}${cut}${END_ISOLATE}` : cut;
+}
 
 /**
  * The raw bytes of a piece; U+FFFD where a damaged trace gives no valid hex.
@@ -61,41 +36,13 @@ export function pieceBytes(piece) {
 }
 
 /**
- * One token for a label, at most `limit` characters of it.
- * @param {Piece} piece
- * @param {number | null} limit
- */
-export function visible(piece, limit = null) {
-  const whole = piece.text ?? decodedOrMarked(pieceBytes(piece));
-  // A very long token is cut before it is looked through; no character becomes shorter.
-  const cut = limit !== null && whole.length > 4 * limit ? whole.slice(0, 4 * limit) : whole;
-  let marked = visibleText(cut);
-  const characters = [...marked];
-  if (limit !== null && characters.length > limit) {
-    marked = `${characters.slice(0, limit - 1).join("")}…`;
-  }
-  if (marked === "") return "⟨empty⟩";
-  return RIGHT_TO_LEFT.test(marked) ? `${ISOLATE}${marked}${END_ISOLATE}` : marked;
-}
-
-/**
- * Every character made visible.
- * @param {string} text
- */
-export function visibleText(text) {
-  let marked = "";
-  for (const char of text) marked += MARKS[char] ?? (HIDDEN.test(char) ? named(char) : char);
-  return COMBINING.test(marked) ? `◌${marked}` : marked;
-}
-
-/**
- * Text for a running paragraph: line breaks and tabs stay, other controls show by name.
+ * Text for a running paragraph: line breaks and tabs stay, other controls show by number.
  * @param {string} text
  */
 export function readable(text) {
   let out = "";
   for (const char of text.replaceAll("\r\n", "\n")) {
-    out += char === "\n" || char === "\t" || !CONTROL.test(char) ? char : named(char);
+    out += char === "\n" || char === "\t" || !CONTROL.test(char) ? char : numbered(char);
   }
   return out;
 }
@@ -134,22 +81,9 @@ function incomplete(bytes) {
   return 0;
 }
 
-/** @param {Uint8Array} bytes */
-function decodedOrMarked(bytes) {
-  try {
-    return strict.decode(bytes);
-  } catch {
-    return [...bytes]
-      .map((byte) => (byte < 0x80 ? String.fromCharCode(byte) : mark(byte)))
-      .join("");
-  }
-}
-
 /** @param {number} byte */
 const mark = (byte) => `⟨${byte.toString(16).toUpperCase().padStart(2, "0")}⟩`;
 /** @param {Uint8Array} bytes */
 const byteMarks = (bytes) => [...bytes].map(mark).join("");
 /** @param {string} char */
-const hex4 = (char) => (char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
-/** @param {string} char */
-const named = (char) => `⟨${NAMES[char] ?? `U+${hex4(char)}`}⟩`;
+const numbered = (char) => `⟨U+${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`;

@@ -208,7 +208,9 @@ export class Trace extends Lane {
    * @param {Piece} piece
    */
   addPiece(id, piece) {
-    this.pieces.set(id, { text: piece.text ?? null, bytes: piece.bytes ?? null });
+    const { text = null, bytes = null } = piece;
+    const label = piece.label ?? text ?? `⟨${bytes}⟩`; // older files lack it
+    this.pieces.set(id, { text, bytes, label });
   }
 
   /** @param {AttentionHead} head */
@@ -239,7 +241,7 @@ export class Trace extends Lane {
    * @returns {Piece}
    */
   piece(id) {
-    return this.pieces.get(id) ?? { text: `⟨token ${id}⟩`, bytes: null };
+    return this.pieces.get(id) ?? { text: `⟨token ${id}⟩`, bytes: null, label: `⟨token ${id}⟩` };
   }
 }
 

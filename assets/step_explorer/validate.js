@@ -83,7 +83,8 @@ function piecesFault(pieces) {
       !/^\d+$/.test(id) ||
       !isObject(piece) ||
       !(piece.text === null || isText(piece.text)) ||
-      !((piece.bytes ?? null) === null || isText(piece.bytes)),
+      !((piece.bytes ?? null) === null || isText(piece.bytes)) ||
+      !((piece.label ?? null) === null || isText(piece.label)),
   );
   return wrong ? `pieces.${wrong[0].slice(0, 20)}` : null;
 }

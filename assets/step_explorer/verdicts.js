@@ -3,7 +3,7 @@
 
 import { count, milliseconds, ordinal, plural, probability } from "./numbers.js";
 import { GUESSED, GUESSES, NODES, STEPS } from "./reasons.js";
-import { visible } from "./text.js";
+import { shortened } from "./text.js";
 import { extraRows, stepMs } from "./trace.js";
 
 /**
@@ -86,7 +86,7 @@ export class View {
    * @param {number} limit
    */
   token(id, limit = 40) {
-    return visible(this.trace.piece(id), limit);
+    return shortened(this.trace.piece(id).label, limit);
   }
 
   /**

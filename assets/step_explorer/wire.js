@@ -51,10 +51,10 @@ const KINDS = {
 function addPieces(trace, pieces) {
   for (let i = 0; i < pieces.length; i += 2) {
     const written = pieces[i + 1];
-    const piece = Array.isArray(written)
-      ? { text: null, bytes: written[0] }
-      : { text: String(written), bytes: null };
-    trace.addPiece(Number(pieces[i]), piece);
+    const [label, text, bytes = null] = Array.isArray(written)
+      ? written
+      : [String(written), String(written)];
+    trace.addPiece(Number(pieces[i]), { text, bytes, label });
   }
 }
 

@@ -19,7 +19,7 @@ from pydantic import ConfigDict, Field
 from explorer.analysis.joint_counts import RankedText, ordered_positions, ranked_text
 from explorer.analysis.speedup import acceptance_by_depth
 from explorer.records.schema import Trace
-from explorer.records.text import piece_of, visible
+from explorer.records.text import piece_of
 
 TOPS = (1, 5, 10)
 BINS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -176,7 +176,7 @@ def _wrong(k: int, traces: Sequence[Trace], texts: Sequence[RankedText]) -> list
             target = text.before + i + 2 + k
             if target >= len(tokens):
                 continue
-            shown = visible(piece_of(trace.pieces, tokens[target]))
+            shown = piece_of(trace.pieces, tokens[target]).label
             due[shown] += 1
             missed[shown] += rank != 0
     return [

@@ -24,9 +24,9 @@ from explorer.analysis.speedup import (
     compare,
     lane_figures,
 )
+from explorer.records.piece import shortened
 from explorer.records.prompts import Prompt
 from explorer.records.schema import Trace
-from explorer.records.text import visible
 
 LONGEST = 24  # characters shown of a token
 
@@ -162,7 +162,7 @@ def _difference(trace: Trace, expected: Sequence[int], got: Sequence[int]) -> Di
         return None
     ours, theirs = (ids[at] if at < len(ids) else None for ids in (expected, got))
     pieces = [None if t is None else trace.pieces.get(t) for t in (ours, theirs)]
-    labels = [None if piece is None else visible(piece, LONGEST) for piece in pieces]
+    labels = [None if piece is None else shortened(piece.label, LONGEST) for piece in pieces]
     return Difference(
         position=at,
         plain_token=ours,

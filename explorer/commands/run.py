@@ -20,8 +20,9 @@ from explorer.records.errors import ExplorerError
 from explorer.records.events import Event, StepRecorded, TraceBuilder
 from explorer.records.files import read_trace, write_trace
 from explorer.records.methods import METHODS
+from explorer.records.piece import piece_bytes
 from explorer.records.schema import Trace
-from explorer.records.text import piece_bytes, piece_of, readable
+from explorer.records.text import piece_of, readable
 
 EXAMPLE = 'python -m explorer run "Explain what a binary search is." --max-new-tokens 64'
 

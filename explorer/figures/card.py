@@ -13,8 +13,9 @@ from explorer.analysis.speedup import Samples, lane_figures, race_figures
 from explorer.figures.numbers import plural, probability
 from explorer.figures.palette import ACCEPTED, MONO, NEUTRAL, ROOT
 from explorer.figures.speed import lane_words, speedup_words
+from explorer.records.piece import ELLIPSIS
 from explorer.records.schema import Step, Trace
-from explorer.records.text import ELLIPSIS, readable, spans
+from explorer.records.text import readable, spans
 
 MAX_TOKENS = 1000
 MAX_PROMPT = 400  # characters

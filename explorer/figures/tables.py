@@ -8,6 +8,7 @@ from math import nan
 import pandas as pd
 
 from explorer.figures.view import StepView, step_view
+from explorer.records.piece import MAX_LABEL
 from explorer.records.schema import Timings, Trace
 from explorer.records.text import join_pieces
 
@@ -58,7 +59,7 @@ def _nodes(index: int, view: StepView) -> Iterator[tuple]:
         yield (
             *(index, row, view.parents[row], depth, view.rank(row)),
             *(view.path(row), step.context_length + depth),
-            *(step.token_ids[row], view.label(row, None)),
+            *(step.token_ids[row], view.label(row, MAX_LABEL)),
             *(step.draft_probs[row], step.joint_probs[row]),
             *(step.base_probs[row], step.base_ranks[row]),
             *(step.thresholds[row] if step.thresholds else nan, step.verdicts[row]),

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from explorer.records.errors import ExplorerError
-from explorer.records.schema import Piece, Step, Trace, TreeShape
-from explorer.records.text import piece_of, visible
+from explorer.records.piece import Piece, shortened
+from explorer.records.schema import Step, Trace, TreeShape
+from explorer.records.text import piece_of
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,12 @@ class StepView:
         """n: rows of the verify pass."""
         return len(self.step.token_ids)
 
-    def token(self, token_id: int, limit: int | None = 40) -> str:
-        """A token's visible text."""
-        return visible(piece_of(self.pieces, token_id), limit)
+    def token(self, token_id: int, limit: int = 40) -> str:
+        """A token's label."""
+        return shortened(piece_of(self.pieces, token_id).label, limit)
 
-    def label(self, row: int, limit: int | None = 40) -> str:
-        """The visible text of the token in a row."""
+    def label(self, row: int, limit: int = 40) -> str:
+        """The label of the token in a row."""
         return self.token(self.step.token_ids[row], limit)
 
     def rank(self, row: int) -> int:

@@ -24,7 +24,6 @@ from explorer.records.errors import ExplorerError
 from explorer.records.methods import METHODS, PLAIN
 from explorer.records.progress import Progress, quiet
 from explorer.records.settings import DecodeSettings
-from explorer.records.text import visible
 
 if TYPE_CHECKING:
     from explorer.models.base import LanguageModel
@@ -66,7 +65,7 @@ def who_knew(
             found[name] = _everywhere(_drafter(lab, lane, prompt_ids), prompt_ids, reply, hidden)
     pieces = TokenTexts(lab.model.tokenizer)
     return compare_knowledge(
-        [visible(pieces[token]) for token in reply], found, [NOTE] if OWN_RUN in found else []
+        [pieces[token].label for token in reply], found, [NOTE] if OWN_RUN in found else []
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from explorer.records.errors import ExplorerError
-from explorer.records.schema import Piece
+from explorer.records.piece import Piece
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

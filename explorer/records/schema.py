@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field, model_validator
 from explorer.records.attention import MAX_ATTENTION_HEADS, AttentionHead
 from explorer.records.figures import RaceFigures
 from explorer.records.floor import StepFloor
+from explorer.records.piece import Piece
 from explorer.records.record import MAX_ROWS, Entries, Record, Table, TokenId
 
 FORMAT_VERSION = 2  # 1: explorer/records/upgrade.py
@@ -27,16 +28,7 @@ Milliseconds = Annotated[float, Field(ge=0.0)]
 Rank = Annotated[int, Field(ge=0)]
 Verdict = Literal["root", "accepted", "rejected", "pruned"]
 Code = Annotated[str, Field(max_length=40)]
-Pieces = Table[TokenId, "Piece"]
-
-
-class Piece(Record):
-    """How one token is written. `text` is None where its bytes alone are not valid UTF-8."""
-
-    text: str | None
-    bytes: str | None = Field(
-        default=None, description="hex of the raw bytes, only where text is None"
-    )
+Pieces = Table[TokenId, Piece]
 
 
 class TreeShape(Record):

@@ -19,7 +19,8 @@ from explorer.records.events import (
     StepRecorded,
 )
 from explorer.records.figures import RaceFigures
-from explorer.records.schema import Piece, Position, Step, Timings, TopTokens
+from explorer.records.piece import Piece
+from explorer.records.schema import Position, Step, Timings, TopTokens
 
 MILLION = 1_000_000
 MAX_POSITIONS = 2  # sent with one step; more wait for the next
@@ -75,13 +76,20 @@ class Wire:
             self.packed.append(["positions", lane, positions, pieces])
 
     def _pieces(self, pieces: Mapping[int, Piece]) -> list[Any]:
-        """Id and text in turn; [hex] if the bytes alone are not text."""
+        """Id and how the token is written, in turn: its text where that is its label, too, else
+        [label, text], or [label, null, hex] if the bytes alone are not text."""
         out: list[Any] = []
         for token, piece in pieces.items():
             if token not in self._sent:
                 self._sent.add(token)
-                out += [token, [piece.bytes] if piece.text is None else piece.text]
+                out += [token, _written(piece)]
         return out
+
+
+def _written(piece: Piece) -> str | list[str | None]:
+    if piece.text is None:
+        return [piece.label, None, piece.bytes]
+    return piece.text if piece.label == piece.text else [piece.label, piece.text]
 
 
 def _millionths(value: float) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.records.text import visible
 from tests.browser.steps import full_step
 from tests.ui.fake_run import HUGE, SHAPES, SMALL, SPARSE, WIDE
 from tests.ui.fakes import FakeLab
@@ -27,7 +26,7 @@ def test_tree_has_every_row_told_apart_without_colour(steps, trace):
         for verdict in ("accepted", "rejected", "pruned")
     }
     assert len(set(styles.values())) == 3
-    label = visible(trace.pieces[step.token_ids[0]])
+    label = trace.pieces[step.token_ids[0]].label
     assert label[:8] in steps.texts(".sx-tree .is-root .sx-token")[0]
 
 

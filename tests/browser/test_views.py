@@ -6,7 +6,6 @@ from explorer.analysis.speedup import acceptance_by_depth, race_figures, with_fi
 from explorer.records.files import read_trace
 from explorer.records.schema import Shown
 from explorer.records.summary import lane_clock
-from explorer.records.text import visible
 from explorer.ui.examples import INDEX
 from tests.browser.steps import full_step
 from tests.trace_records import with_rival
@@ -38,8 +37,8 @@ def test_verdict_gives_guess_wish_rule_and_both_lists(steps, trace):
     steps.show(number).ask(f"explorer.select({row})")
     told = steps.text(".sx-why")
     parent = SHAPES[step.tree].parents[row]
-    wanted = visible(trace.pieces[step.choices[parent]])
-    assert f"guessed ‘{visible(trace.pieces[step.token_ids[row]])}’" in told
+    wanted = trace.pieces[step.choices[parent]].label
+    assert f"guessed ‘{trace.pieces[step.token_ids[row]].label}’" in told
     assert f"first choice, ‘{wanted}’ (0.62)" in told
     assert f"rank {step.base_ranks[row] + 1}" in told
     assert steps.count(".sx-tops table") == 2

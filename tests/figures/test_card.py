@@ -8,7 +8,7 @@ import pytest
 from explorer.analysis.speedup import race_figures
 from explorer.figures import card
 from explorer.figures.card import trace_card
-from explorer.records.schema import Piece
+from explorer.records.piece import Piece
 from tests.trace_records import with_rival
 from tests.ui.fakes import TEXT, FakeLab
 

@@ -13,7 +13,7 @@ from explorer.figures.tree import tree_figure
 from explorer.figures.tree_layout import tidy
 from explorer.figures.view import step_view
 from explorer.records.errors import ExplorerError
-from explorer.records.schema import Piece
+from explorer.records.piece import Piece
 from tests.trace_records import with_rival
 from tests.ui.fake_run import SHAPES
 from tests.ui.fakes import FakeLab

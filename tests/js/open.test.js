@@ -52,6 +52,13 @@ test("a record that was read already is checked as well", () => {
   assert.throws(() => traceOf(record({ steps: [step({ tree: 7 })] }), "This"), /steps\.0\.tree/);
 });
 
+test("a file without labels goes through the upgrade, where there is one", async () => {
+  const bare = { ...record(), figures: {}, pieces: { 0: { text: " a", bytes: null } } };
+  const file = new Blob([gzipSync(JSON.stringify(bare))]);
+  assert.equal((await openTrace(file, NAME)).piece(0).label, " a");
+  assert.equal((await openTrace(file, NAME, async () => record())).piece(0).label, "a");
+});
+
 test("a file of an earlier format goes through the server's upgrade, or says where it opens", async () => {
   const old = gzipSync(JSON.stringify({ ...record(), format_version: 1, plain: [] }));
   let asked = "";

@@ -121,7 +121,7 @@ export const record = (changes = {}) => ({
   format_version: 2,
   header: header(),
   pieces: Object.fromEntries(
-    [..."abcdefghijklmnopqrs"].map((text, i) => [i, { text, bytes: null }]),
+    [..."abcdefghijklmnopqrs"].map((text, i) => [i, { text, bytes: null, label: text }]),
   ),
   trees: [
     { name: "cartesian:2,1", paths: PATHS },

@@ -15,7 +15,7 @@ test("pieces are written in the order of their ids", () => {
   grown.addPiece(30, { text: "z" });
   grown.addPiece(4, { text: null, bytes: "f0" });
   assert.deepEqual(Object.keys(grown.record().pieces), ["4", "30"]);
-  assert.deepEqual(grown.piece(30), { text: "z", bytes: null });
+  assert.deepEqual(grown.piece(30), { text: "z", bytes: null, label: "z" }); // an older file's
   assert.equal(grown.piece(7).text, "⟨token 7⟩");
 });
 

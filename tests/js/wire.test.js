@@ -48,14 +48,15 @@ function run(...events) {
   return trace;
 }
 
-const begun = ["run", 0, header(), [10, "a", 11, ["f09f"]]];
+const begun = ["run", 0, header(), [10, "a", 11, ["⟨F0⟩⟨9F⟩", null, "f09f"], 12, ["␣b", " b"]]];
 const stepped = (changes) => ["step", 0, packed(changes), [13, "d"], [{ name: "x", paths: [[0]] }]];
 
 test("a run begins with its header and pieces, text or bytes", () => {
   const trace = run(begun);
   assert.equal(trace.header.model, "tiny");
-  assert.deepEqual(trace.piece(10), { text: "a", bytes: null });
-  assert.deepEqual(trace.piece(11), { text: null, bytes: "f09f" });
+  assert.deepEqual(trace.piece(10), { text: "a", bytes: null, label: "a" });
+  assert.deepEqual(trace.piece(11), { text: null, bytes: "f09f", label: "⟨F0⟩⟨9F⟩" });
+  assert.deepEqual(trace.piece(12), { text: " b", bytes: null, label: "␣b" });
 });
 
 test("a step is unpacked field by field", () => {

@@ -3,17 +3,13 @@ import random
 
 import pytest
 
-from explorer.records.schema import Piece
+from explorer.records.piece import END_ISOLATE, ISOLATE, MAX_LABEL, Piece, piece_bytes, shortened
 from explorer.records.text import (
-    END_ISOLATE,
-    ISOLATE,
     encodable,
     join_pieces,
-    piece_bytes,
     piece_of,
     readable,
     spans,
-    visible,
 )
 
 
@@ -54,19 +50,25 @@ EMOJI = {1: raw("f09f"), 2: raw("9880"), 3: text(" is"), 4: raw("20f0"), 5: raw(
         (text("😀"), "😀"),
     ],
 )
-def test_visible(piece, shown):
-    assert visible(piece) == shown
+def test_labels(piece, shown):
+    assert piece.label == shown
 
 
 @pytest.mark.parametrize("word", ["שלום", "مرحبا", "abc שלום"])
 def test_right_to_left_text_is_isolated(word):
-    assert visible(text(word)) == ISOLATE + word.replace(" ", "␣") + END_ISOLATE
+    assert text(word).label == ISOLATE + word.replace(" ", "␣") + END_ISOLATE
 
 
 def test_limit_keeps_the_isolation_and_the_length():
-    assert visible(text("x" * 10_000), 12) == "x" * 11 + "…"
-    shown = visible(text("ש" * 100), 5)
+    assert shortened(text("x" * 10_000).label, 12) == "x" * 11 + "…"
+    assert len(text("\x00" * 10_000).label) == MAX_LABEL
+    shown = shortened(text("ש" * 100).label, 5)
     assert (shown[0], shown[-1], len(shown)) == (ISOLATE, END_ISOLATE, 7)
+
+
+def test_a_file_brings_no_label_of_its_own():
+    assert Piece.model_validate({"text": " a", "label": "b"}).label == "␣a"
+    assert text(" a").model_dump() == {"text": " a", "bytes": None, "label": "␣a"}
 
 
 def test_pieces_of_an_emoji_join_to_it():
@@ -103,7 +105,7 @@ def test_spans_say_what_join_says():
 
 
 def test_readable_keeps_lines_and_shows_other_controls():
-    assert readable("a\r\n\tb\x00\x1b") == "a\n\tb⟨NUL⟩⟨ESC⟩"
+    assert readable("a\r\n\tb\x00\x1b") == "a\n\tb⟨U+0000⟩⟨U+001B⟩"
 
 
 def test_unknown_token_and_bytes():

@@ -1,6 +1,6 @@
 """Texts and token pieces that a page must show as text, whatever they hold."""
 
-from explorer.records.schema import Piece
+from explorer.records.piece import Piece
 
 TEXTS = [
     " fox",
