@@ -90,6 +90,7 @@ export interface PackedStep {
   u?: [codes: string[], rows: number[]] | null;
   s?: string[] | null;
   f?: [number, number] | null;
+  fx?: number | null;
   l: Step["lookahead"];
   ms: number[];
 }

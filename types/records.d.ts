@@ -104,6 +104,10 @@ export interface BenchReport {
   llama_cpp?: LlamaCpp | null;
   races: PromptFigures[];
   sentence: string;
+  /** The verdict on all methods, in a sentence. */
+  fastest: string;
+  /** What the heads add to the model's size, in a sentence; empty without heads. */
+  heads_memory: string;
 }
 
 /** One method's races of one category of prompts; `half_width` as in BenchReport. */
@@ -337,6 +341,8 @@ export interface PromptFigures {
   speedup: number | null;
   half_width: number | null;
   difference?: Difference | null;
+  /** Whether the method was faster than plain by more than the interval's half-width. */
+  clearly_faster: boolean;
 }
 
 /** A lane against its rival, as measured so far. Figures without a measurement are None. */
@@ -462,6 +468,8 @@ export interface Step {
   reasons?: string[] | null;
   /** codes of the step's sentence and its six stages */
   stages?: string[] | null;
+  /** How many times its floor the step took; None where no floor is known. */
+  over_floor: number | null;
 }
 
 /** What a step had to read, and how long that takes at this machine's measured bandwidth. */

@@ -1,7 +1,7 @@
 // One line on how the comparison stands, with a bar and the time that is left.
 
 import { h } from "../step_explorer/dom.js";
-import { plural, rate, ratio } from "../step_explorer/numbers.js";
+import { plural } from "../step_explorer/numbers.js";
 import { going } from "./model.js";
 
 /**
@@ -63,7 +63,7 @@ function state({ phase, text, share, left, engine, report }) {
   if (phase === "waiting") return { ...quiet, kind: "waiting", words: text };
   if (phase === "failed") return { ...quiet, kind: "failed", words: text };
   if (phase === "stopped") return { ...quiet, kind: "done", words: stopped(report) };
-  if (phase === "done") return { ...quiet, kind: "done", words: `Done. ${fastest(report)}` };
+  if (phase === "done") return { ...quiet, kind: "done", words: `Done. ${report?.fastest ?? ""}` };
   if (engine.phase === "loading") {
     return { kind: "loading", words: `${engine.text} …`, share: engine.fraction, seconds: null };
   }
@@ -75,29 +75,7 @@ function state({ phase, text, share, left, engine, report }) {
 function stopped(report) {
   if (!report?.prompts)
     return "Cancelled before the first prompt was finished: nothing was measured.";
-  return `Cancelled: the figures are of the ${plural(report.prompts, "prompt")} that every method finished. ${fastest(report)}`;
-}
-
-/**
- * The verdict: nothing is claimed that the interval does not bear.
- * @param {Report | null} report
- */
-function fastest(report) {
-  if (!report) return "";
-  const { methods, details, prompts } = report;
-  const fast = (/** @type {string} */ name) => methods[name].speedup ?? 0;
-  const [best] = Object.keys(details).sort((a, b) => fast(b) - fast(a));
-  const { speedup, tokens_per_second: ours } = methods[best];
-  const { half_width, plain_tokens_per_second: plain } = details[best];
-  if (speedup === null) return "The replies are too short to time: ask for more new tokens.";
-  const sure = half_width === null ? "" : ` ± ${ratio(half_width)}`;
-  const speeds = `${rate(ours)} against ${rate(plain)} tokens/s`;
-  const told = `${best}, at ${ratio(speedup)}×${sure} plain (${speeds})`;
-  if (speedup <= 1)
-    return `No method beat plain decoding over ${plural(prompts, "prompt")}: closest was ${told}.`;
-  const unsure = half_width === null || speedup - 1 < half_width;
-  const doubt = unsure ? ", too little to tell from plain with so few prompts" : "";
-  return `Fastest over ${plural(prompts, "prompt")}: ${told}${doubt}.`;
+  return `Cancelled: the figures are of the ${plural(report.prompts, "prompt")} that every method finished. ${report.fastest}`;
 }
 
 /** @param {number} seconds */

@@ -98,7 +98,7 @@ export function tableView(page) {
       ? hint(report, prompts.length)
       : "every method races plain decoding on the same prompts";
     replace(body, ...page.chosen.map((name) => row(page, name)));
-    memory.textContent = [weights(page), report?.floor?.sentence].filter(Boolean).join(" ");
+    memory.textContent = [report?.heads_memory, report?.floor?.sentence].filter(Boolean).join(" ");
   }
   return { element, update };
 }
@@ -318,19 +318,4 @@ function asPlain(page, name, identical, prompts) {
     {},
     button(`${text} · evidence`, title, () => page.showEvidence(name), { class: "cx-link" }),
   );
-}
-
-/**
- * The literature's "under 1 %" is not true of heads with a projection of their own.
- * @param {ComparePage} page
- */
-function weights(page) {
-  const name = ["medusa", "hydra"].find((method) => page.details(method)?.memory) ?? "";
-  const memory = page.details(name)?.memory;
-  if (!memory) return "";
-  const against =
-    memory.share > 0.01
-      ? "more than the “under 1 %” that is often said of Medusa heads. That figure counts parameters beside those of a large model, without projections of the heads' own; this one counts bytes, and this model is small: a block's share grows as the model shrinks"
-      : "under the 1 % that is often said of Medusa heads, which counts parameters";
-  return `The heads of ${name} add ${memory.megabytes.toFixed(1)} MB, ${precise(memory.share)} of the base model: ${against}.`;
 }

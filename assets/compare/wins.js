@@ -71,9 +71,8 @@ export function winners(comparison) {
       method: "plain",
       speedup: 1,
     };
-    const { method, speedup, half_width: unsure } = race;
-    const clear = speedup !== null && unsure !== null && speedup - unsure > 1;
-    const faster = clear && speedup > last.speedup;
+    const { method, speedup, clearly_faster: clear } = race;
+    const faster = clear && speedup !== null && speedup > last.speedup;
     best.set(race.number, faster ? { ...last, method, speedup } : last);
   }
   return [...best.values()];

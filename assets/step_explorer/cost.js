@@ -26,7 +26,8 @@ export function costView(app) {
   const body = element.appendChild(h("div", { class: "sx-cost-body" }));
   const draw = () => {
     replace(body, ...(app.view ? costs(app.trace, app.view) : empty()));
-    note.textContent = overFloor(app.view?.step);
+    const over = app.view?.step.over_floor ?? null;
+    note.textContent = over === null ? "" : `${ratio(over)}× its floor`;
   };
   app.store.subscribe((any) => any("trace", "step") && draw());
   draw();
@@ -82,10 +83,6 @@ function floorBar({ bytes, milliseconds: least }, longest) {
   row.title = `This step had to read ${Math.round(bytes / 1e6)} MB. ${FLOOR}`;
   return row;
 }
-
-/** @param {Step | undefined} step */
-const overFloor = (step) =>
-  step?.floor ? `${ratio(stepMs(step) / step.floor.milliseconds)}× its floor` : "";
 
 /**
  * Like with like: the step's own cost with its own yield, the run's with the run's. The line is what

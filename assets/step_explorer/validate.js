@@ -166,6 +166,8 @@ function stepFault(step, trees) {
   if (floor !== null && !(isObject(floor) && isCount(floor.bytes) && isTime(floor.milliseconds))) {
     return "floor";
   }
+  const over = step.over_floor ?? null;
+  if (over !== null && !isTime(over)) return "over_floor";
   /** @type {Check} */
   const isRow = (row) => isCount(row) && row < n;
   if (!listOf(step.accepted, isRow) || step.accepted.length === 0) return "accepted";

@@ -93,6 +93,7 @@ function stepOf(packed) {
     stages: packed.s ?? null,
     lookahead: packed.l,
     floor: floorOf(packed.f ?? null),
+    over_floor: packed.fx ?? null,
     timings: timingsOf(packed.ms),
   };
 }

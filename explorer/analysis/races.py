@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 from pydantic import BaseModel as Schema
-from pydantic import ConfigDict
+from pydantic import ConfigDict, computed_field
 from scipy.special import stdtrit
 
 from explorer.analysis.joint_counts import rank_rows
@@ -70,6 +70,14 @@ class PromptFigures(Schema):
     speedup: float | None
     half_width: float | None
     difference: Difference | None = None
+
+    @computed_field
+    @property
+    def clearly_faster(self) -> bool:
+        """Whether the method was faster than plain by more than the interval's half-width."""
+        if self.speedup is None or self.half_width is None:
+            return False
+        return self.speedup - self.half_width > 1
 
 
 class MethodFigures(Schema):

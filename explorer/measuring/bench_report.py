@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from pydantic import BaseModel as Schema
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, computed_field
 
 from explorer.analysis.cost_curve import CostCurve
 from explorer.analysis.floor import Floor
 from explorer.analysis.races import CategoryFigures, MethodFigures, PromptFigures
 from explorer.measuring.assisted_reference import AssistedReference
 from explorer.measuring.llama_cpp import LlamaCpp
+from explorer.measuring.memory import ExtraMemory
 from explorer.measuring.method_details import MethodDetails
 from explorer.measuring.overhead import Overhead
 from explorer.measuring.reference import Reference
 from explorer.records.methods import PLAIN
+
+HEADS_METHODS = ("medusa", "hydra")
+OFTEN_SAID = 0.01  # of the base model: what Medusa heads are often said to add at most
 
 
 class BenchReport(Schema):
@@ -53,6 +57,21 @@ class BenchReport(Schema):
     races: list[PromptFigures]
     sentence: str
 
+    @computed_field
+    @property
+    def fastest(self) -> str:
+        """The verdict on all methods, in a sentence."""
+        return fastest_sentence(self.methods, self.details, self.prompts)
+
+    @computed_field
+    @property
+    def heads_memory(self) -> str:
+        """What the heads add to the model's size, in a sentence; empty without heads."""
+        for name in HEADS_METHODS:
+            if name in self.details and (memory := self.details[name].memory):
+                return memory_sentence(name, memory)
+        return ""
+
 
 def verdict_sentence(
     method: str | None, methods: dict[str, MethodFigures], half_width: float | None
@@ -79,3 +98,45 @@ def verdict_sentence(
     else:
         pays = "pays" if ours.speedup > 1 else "does not pay"
     return f"Speculation {pays} on this machine: {runs} ({facts})."
+
+
+def fastest_sentence(
+    methods: dict[str, MethodFigures], details: dict[str, MethodDetails], prompts: int
+) -> str:
+    """Which method was fastest over all prompts; nothing is claimed that its interval does not
+    bear."""
+    if not details:
+        return ""
+    best = max(details, key=lambda name: methods[name].speedup or 0)
+    ours, detail = methods[best], details[best]
+    theirs = detail.plain_tokens_per_second
+    if ours.speedup is None or ours.tokens_per_second is None or theirs is None:
+        return "The replies are too short to time: ask for more new tokens."
+    sure = "" if detail.half_width is None else f" ± {detail.half_width:.2f}"
+    speeds = f"{ours.tokens_per_second:.1f} against {theirs:.1f} tokens/s"
+    which = f"{best}, at {ours.speedup:.2f}×{sure} plain ({speeds})"
+    over = f"over {prompts} prompt{'' if prompts == 1 else 's'}"
+    if ours.speedup <= 1:
+        return f"No method beat plain decoding {over}: closest was {which}."
+    unsure = detail.half_width is None or ours.speedup - 1 < detail.half_width
+    doubt = ", too little to be sure of with so few prompts" if unsure else ""
+    return f"Fastest {over}: {which}{doubt}."
+
+
+def memory_sentence(name: str, memory: ExtraMemory) -> str:
+    """What a method's heads add, beside what is often said of Medusa heads.
+
+    The literature's "under 1 %" is not true of heads with a projection of their own.
+    """
+    against = (
+        "more than the “under 1 %” that is often said of Medusa heads. That figure counts "
+        "parameters beside those of a large model, without projections of the heads' own; this "
+        "one counts bytes, and this model is small: a block's share grows as the model shrinks"
+        if memory.share > OFTEN_SAID
+        else "under the 1 % that is often said of Medusa heads, which counts parameters"
+    )
+    share = f"{memory.share:.1%}" if memory.share < 0.1 else f"{memory.share:.0%}"
+    return (
+        f"The heads of {name} add {memory.megabytes:.1f} MB, {share.replace('%', ' %')} of the "
+        f"base model: {against}."
+    )

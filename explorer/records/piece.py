@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import Field, computed_field, model_validator
 
-from explorer.records.record import Record
+from explorer.records.record import Record, without
 
 ISOLATE, END_ISOLATE = "\u2068", "\u2069"  # first-strong isolate … pop directional isolate
 ELLIPSIS = "…"
@@ -64,11 +64,8 @@ class Piece(Record):
 
     @model_validator(mode="before")
     @classmethod
-    def _without_label(cls, given: Any) -> Any:
-        """A file's label is not read: it follows from the text."""
-        if isinstance(given, dict) and "label" in given:
-            return {key: value for key, value in given.items() if key != "label"}
-        return given
+    def _label_anew(cls, given: Any) -> Any:
+        return without(given, "label")
 
     @computed_field
     @cached_property

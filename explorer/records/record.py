@@ -27,6 +27,14 @@ Table = Annotated[dict[K, T], WrapValidator(_one_by_one)]
 TokenId = Annotated[int, Field(ge=0)]
 
 
+def without(given: Any, *computed: str) -> Any:
+    """What a record is read from, without the fields that follow from others: a file's are not
+    believed."""
+    if isinstance(given, dict) and not given.keys().isdisjoint(computed):
+        return {key: value for key, value in given.items() if key not in computed}
+    return given
+
+
 class Record(BaseModel):
     """Base of all trace records: immutable, and strict about unknown fields."""
 

@@ -7,15 +7,15 @@ root included). All probabilities are in [0, 1], all times in milliseconds.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, computed_field, model_validator
 
 from explorer.records.attention import MAX_ATTENTION_HEADS, AttentionHead
 from explorer.records.figures import RaceFigures
 from explorer.records.floor import StepFloor
 from explorer.records.piece import Piece
-from explorer.records.record import MAX_ROWS, Entries, Record, Table, TokenId
+from explorer.records.record import MAX_ROWS, Entries, Record, Table, TokenId, without
 
 FORMAT_VERSION = 2  # 1: explorer/records/upgrade.py
 MAX_STEPS = 16_384
@@ -206,6 +206,19 @@ class Step(Record):
     stages: Entries[Code] | None = Field(
         default=None, max_length=7, description="codes of the step's sentence and its six stages"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _ratio_anew(cls, given: Any) -> Any:
+        return without(given, "over_floor")
+
+    @computed_field
+    @property
+    def over_floor(self) -> float | None:
+        """How many times its floor the step took; None where no floor is known."""
+        if self.floor is None or self.floor.milliseconds == 0:
+            return None
+        return round(self.timings.step / self.floor.milliseconds, 4)
 
     @property
     def extra_rows(self) -> int:

@@ -131,6 +131,7 @@ def _step(step: Step, positions: Sequence[Position]) -> dict[str, Any]:
         "s": step.stages,
         "l": step.lookahead and step.lookahead.model_dump(),
         "f": step.floor and [step.floor.bytes, round(step.floor.milliseconds, TIME_DECIMALS)],
+        "fx": step.over_floor,
         "ms": [round(getattr(step.timings, name), TIME_DECIMALS) for name in Timings.model_fields],
     }
 

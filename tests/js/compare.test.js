@@ -13,6 +13,7 @@ const race = (number, method, speedup) => ({
   method,
   speedup,
   half_width: speedup === null ? null : 0.08,
+  clearly_faster: speedup !== null && speedup > 1.08,
 });
 const message = (changes) =>
   JSON.stringify({

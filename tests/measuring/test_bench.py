@@ -1,15 +1,11 @@
-"""The benchmark: sums and means by hand, and the whole of it on a tiny model."""
+"""The benchmark: the whole of it on a tiny model."""
 
 import threading
 
 import pytest
 
-from explorer.analysis.races import (
-    MethodFigures,
-)
 from explorer.measuring import bench as bench_module
 from explorer.measuring.bench import bench
-from explorer.measuring.bench_report import verdict_sentence
 from explorer.records.errors import ExplorerError
 from tests.tiny_lab import tiny_lab
 
@@ -18,40 +14,6 @@ PROMPTS = [
     {"id": "b", "category": "chat", "prompt": "hello there"},
     {"id": "c", "category": "chat", "prompt": "tell me"},
 ]
-
-
-def _method(step_ms, speedup):
-    return MethodFigures(
-        tokens=20,
-        steps=10,
-        seconds=1,
-        tokens_per_second=20,
-        tokens_per_step=2,
-        step_ms=step_ms,
-        speedup=speedup,
-        shares=None,
-    )
-
-
-@pytest.mark.parametrize(
-    ("speedup", "words"),
-    [
-        (1.25, "Speculation pays on this machine: medusa runs at 1.25×"),
-        (0.9, "does not pay"),
-        (1.03, "neither pays nor costs much on this machine: medusa runs at 1.03× plain, ± 0.05"),
-    ],
-)
-def test_the_sentence_tells_a_slowdown_from_a_speedup(speedup, words):
-    sentence = verdict_sentence(
-        "medusa", {"medusa": _method(30, speedup), "plain": _method(20, None)}, 0.05
-    )
-    assert words in sentence
-    assert "pays from 1.50" in sentence
-
-
-def test_nothing_measured_nothing_claimed():
-    assert "cannot say" in verdict_sentence(None, {"plain": _method(20, None)}, None)
-    assert "cannot say" in verdict_sentence("medusa", {}, None)
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,9 @@
 import json
 
-from explorer.records.events import PositionsRecorded
+import pytest
+
+from explorer.records.events import PositionsRecorded, collect
+from explorer.records.schema import Step
 from explorer.records.settings import DecodeSettings
 from explorer.ui.wire import MAX_POSITIONS, Wire
 from tests.ui.fakes import FakeLab
@@ -61,6 +64,17 @@ def test_a_step_is_told_with_its_floor():
     }
     assert {pair[1] for pair in floors if pair} == {5.25}
     assert all(pair[0] >= 104_000_000 for pair in floors if pair)
+
+
+def test_how_far_a_step_is_over_its_floor_follows_from_its_times():
+    steps = collect(FakeLab().race("hi", DecodeSettings(max_new_tokens=9))).steps
+    measured = [step for step in steps if step.floor]
+    assert measured
+    for step in measured:
+        assert step.over_floor == pytest.approx(step.timings.step / 5.25, abs=1e-4)
+        claimed = step.model_dump() | {"over_floor": 9.0}
+        assert Step.model_validate(claimed).over_floor == step.over_floor
+        assert step.model_copy(update={"floor": None}).over_floor is None
 
 
 def test_the_price_of_the_nodes_is_told():
