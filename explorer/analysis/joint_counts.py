@@ -8,19 +8,17 @@ that a product of accuracies loses: where head 1 is right, head 2 is right more 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 
-from explorer.analysis.path_index import PathIndex, accepted_by, walk
+from explorer.analysis.path_index import MISS, PathIndex, accepted_by
 from explorer.records.rank_paths import RankPath
 from explorer.records.schema import Position, Trace
 
 Found = TypeVar("Found")
-MISS = -1  # the true token is not among the recorded predictions
 
 
 @dataclass(frozen=True)
@@ -136,24 +134,19 @@ def count_paths(texts: Iterable[np.ndarray], width: int) -> JointCounts:
 
     `width` is how many predictions per head were kept.
     """
-    texts = [text for text in texts if len(text)]
-    if not texts:
+    return counts_at(PathIndex(texts), width)
+
+
+def counts_at(index: PathIndex, width: int, at: np.ndarray | None = None) -> JointCounts:
+    """Joint counts over indexed texts; with `at`, bool [positions], only at those positions."""
+    rows = index.rows if at is None else index.rows[at]
+    if not len(rows):
         return JointCounts(0, {}, [])
-    rows = np.concatenate(texts)
-    counts: Counter[RankPath] = Counter()
-    for row, times in Counter(map(tuple, rows.tolist())).items():
-        for depth in range(1, _hits(row) + 1):
-            counts[row[:depth]] += times
     accuracy = [
         (np.bincount(column[column >= 0], minlength=width)[:width] / len(rows)).tolist()
         for column in rows.T
     ]
-    return JointCounts(len(rows), dict(counts), accuracy)
-
-
-def _hits(row: Sequence[int]) -> int:
-    """The number of heads, from the first, that hold the true token without a miss."""
-    return next((depth for depth, rank in enumerate(row) if rank < 0), len(row))
+    return JointCounts(len(rows), index.counts(at), accuracy)
 
 
 def replayed_tokens_per_step(texts: Iterable[np.ndarray], paths: Iterable[RankPath]) -> float:
@@ -163,7 +156,7 @@ def replayed_tokens_per_step(texts: Iterable[np.ndarray], paths: Iterable[RankPa
     all positions do not show that. 1.0 if there is nothing to replay.
     """
     paths = list(paths)
-    return GrowingReplay(texts, paths).tokens_per_step(len(paths))
+    return GrowingReplay(PathIndex(texts), paths).tokens_per_step(len(paths))
 
 
 class GrowingReplay:
@@ -173,13 +166,15 @@ class GrowingReplay:
     replayed in milliseconds. Parents come before their children in `order`.
     """
 
-    def __init__(self, texts: Iterable[np.ndarray], order: Sequence[RankPath]) -> None:
-        self._places = PathIndex(texts).places(order)
+    def __init__(self, index: PathIndex, order: Sequence[RankPath]) -> None:
+        self._index = index
+        self._places = index.places(order)
 
     def tokens_per_step(self, nodes: int) -> float:
         """τ with the first `nodes` nodes of the order; 1.0 if there is nothing to replay."""
-        steps = [step for places in self._places for step in walk(accepted_by(places, nodes))]
-        return sum(steps) / len(steps) if steps else 1.0
+        accepted = accepted_by(self._places, nodes)
+        starts = self._index.starts(accepted)
+        return float(1 + accepted[starts].mean()) if starts.any() else 1.0
 
 
 def replayed_steps(text: np.ndarray, tree: set[RankPath]) -> list[int]:
@@ -204,17 +199,20 @@ def steps_through(text: np.ndarray, tree_at: Callable[[int], set[RankPath]]) -> 
 
 def visited_rows(texts: Iterable[np.ndarray], paths: Iterable[RankPath]) -> list[np.ndarray]:
     """The rank rows at which the steps of a replay with the tree `paths` start, text by text."""
-    tree = set(map(tuple, paths))
-    visited = []
-    for text in texts:
-        steps = replayed_steps(text, tree)
-        starts = np.cumsum([0, *steps[:-1]]) if steps else []
-        visited.append(text[np.asarray(starts, dtype=int)])
-    return visited
+    texts = list(texts)
+    index = PathIndex(texts)
+    starts = visited(index, paths)
+    return [text[begins] for text, begins in zip(texts, index.split(starts), strict=True)]
+
+
+def visited(index: PathIndex, paths: Iterable[RankPath]) -> np.ndarray:
+    """Where the steps of a replay with the tree `paths` start: bool [positions]."""
+    order = [tuple(path) for path in paths]
+    return index.starts(accepted_by(index.places(order), len(order)))
 
 
 def searches(
-    texts: Sequence[np.ndarray],
+    index: PathIndex,
     width: int,
     search: Callable[[JointCounts], Found],
     paths_of: Callable[[Found], Iterable[RankPath]],
@@ -225,10 +223,10 @@ def searches(
     A tree's steps do not start at all positions, but after the tokens of the step before. So the
     search is repeated on the positions that the last result would visit.
     """
-    found = [search(count_paths(texts, width))]
+    found = [search(counts_at(index, width))]
     for _ in range(repeats):
-        rows = visited_rows(texts, paths_of(found[-1]))
-        found.append(search(count_paths(rows, width)))
+        starts = visited(index, paths_of(found[-1]))
+        found.append(search(counts_at(index, width, starts)))
     return found
 
 

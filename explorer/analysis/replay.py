@@ -193,5 +193,5 @@ def _best(texts: list[np.ndarray], nodes: int) -> list[RankPath]:
         order = greedy_order(counts.success, nodes, texts[0].shape[1], TOP_HEADS)
         return [scored.path for scored in order]
 
-    found = searches(texts, TOP_HEADS, search, lambda paths: paths, SEARCH_REPEATS)
+    found = searches(PathIndex(texts), TOP_HEADS, search, lambda paths: paths, SEARCH_REPEATS)
     return max(found, key=lambda paths: replayed_tokens_per_step(texts, paths))

@@ -19,9 +19,9 @@ from explorer.analysis.joint_counts import (
     GrowingReplay,
     JointCounts,
     RankedText,
-    count_paths,
+    counts_at,
     searches,
-    visited_rows,
+    visited,
 )
 from explorer.analysis.path_index import PathIndex
 from explorer.analysis.tree_search import greedy_order
@@ -109,7 +109,7 @@ class TreeLab:
     @cached_property
     def counts(self) -> JointCounts:
         """Joint counts at all positions."""
-        return count_paths(self.rows, TOP_HEADS)
+        return counts_at(self.index, TOP_HEADS)
 
     def tokens_per_step(self, paths: Sequence[RankPath]) -> float:
         """τ of a replay."""
@@ -133,7 +133,7 @@ class TreeLab:
                 f"This tree is {depth} deep, and the runs were recorded with {self.heads} heads: "
                 f"use a tree of depth {self.heads} or less."
             )
-        starts = count_paths(visited_rows(self.rows, paths), TOP_HEADS)
+        starts = counts_at(self.index, TOP_HEADS, visited(self.index, paths))
         replayed, n = self.tokens_per_step(paths), len(paths) + 1
         best = self._next(set(paths), starts)
         return ShapeReport(
@@ -167,13 +167,13 @@ class TreeLab:
     def budget(self, largest: int = LARGEST) -> BudgetCurve:
         """The best trees of every size up to `largest`, and the speedup of each."""
         found = searches(
-            self.rows, TOP_HEADS, lambda counts: self._grown(counts, largest), self._best, REPEATS
+            self.index, TOP_HEADS, lambda counts: self._grown(counts, largest), self._best, REPEATS
         )
         return max(found, key=lambda curve: max(curve.speedups, default=0.0))
 
     def _grown(self, counts: JointCounts, largest: int) -> BudgetCurve:
         order = [s.path for s in greedy_order(counts.success, largest, self.heads, TOP_HEADS)]
-        replay = GrowingReplay(self.rows, order)
+        replay = GrowingReplay(self.index, order)
         tokens = [replay.tokens_per_step(nodes) for nodes in range(1, len(order) + 1)]
         return BudgetCurve(
             order=[list(path) for path in order],

@@ -15,6 +15,7 @@ are padded to a multiple of `SLOT_BLOCK` so that no loop has a remainder.
 from __future__ import annotations
 
 import ctypes
+import functools
 
 import numba
 import numpy as np
@@ -127,8 +128,7 @@ def _attend(claimed, query, keys, values, mask, out):
         item = claim(claimed)
 
 
-@numba.cfunc(types.void(types.CPointer(types.int64)), cache=True)
-def _task(call):
+def _attend_at(call):
     """`_attend` on the addresses and sizes that `fixed_order_attention` writes down."""
     fields = numba.carray(call, CALL)
     heads, n, size, kv_heads, capacity, slots = (
@@ -147,6 +147,13 @@ def _task(call):
         numba.carray(flags_at(fields[4]), (n, slots)),
         numba.carray(floats_at(fields[5]), (n, heads, size)),
     )
+
+
+@functools.cache
+def _task() -> int:
+    """The address of `_attend_at`, compiled when a network first needs it."""
+    kind = types.void(types.CPointer(types.int64))
+    return numba.cfunc(kind, cache=True)(_attend_at).address
 
 
 def fixed_order_attention(
@@ -175,7 +182,7 @@ def fixed_order_attention(
     places = [array.data_ptr() for array in arrays]
     sizes = heads, n, size, key.shape[0], key.shape[2], attention_mask.shape[-1]
     call = (ctypes.c_int64 * CALL)(0, *places, *sizes)
-    on_all_threads(_task.address, ctypes.addressof(call))
+    on_all_threads(_task(), ctypes.addressof(call))
     return out[None].to(query.dtype), None
 
 

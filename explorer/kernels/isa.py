@@ -44,8 +44,8 @@ class InstructionSet(ABC):
 
     def beside(self, number: int) -> tuple[int, ...]:
         """Of how many blocks, largest first, `number` queries may be computed side by side."""
-        fitting = [wide for wide in (8, 4, 2) if number * wide <= self.accumulators]
-        return (*fitting, 1)
+        widest = next((wide for wide in (8, 4, 2) if number * wide <= self.accumulators), None)
+        return (widest, 1) if widest else (1,)
 
     def zero(self) -> ir.Value:
         """The empty sum of a group."""

@@ -122,8 +122,8 @@ def _finish_tile(p, head, tile, block, y):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _first_tile(p, head, tile, y):
-    """A tile of x = s₀ + SiLU(Σ_t W_kt · s_t + b_k)."""
+def _first_product(p, head, tile, y):
+    """A tile of Σ_t W_kt · s_t."""
     groups = p.hidden // GROUP
     row_bytes, tile_bytes = groups * RECORD, groups * p.lanes * (GROUP + 2)
     matrices = numba.carray(whole_at(p.matrices), (p.heads, p.terms))
@@ -134,18 +134,16 @@ def _first_tile(p, head, tile, y):
             call(p.tile_into, 8, at, groups, rows, row_bytes, p.rows, y, 4 * p.lanes)
         else:
             call(p.tile_onto, 8, at, groups, rows, row_bytes, p.rows, y, 4 * p.lanes)
-    _finish_tile(p, head, tile, 0, y)
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _further_tile(p, head, tile, block, y):
-    """A tile of x += SiLU(W · x + b)."""
+def _further_product(p, head, tile, block, y):
+    """A tile of W · x."""
     groups = p.hidden // GROUP
     row_bytes, tile_bytes = groups * RECORD, groups * p.lanes * (GROUP + 2)
     blocks = numba.carray(whole_at(p.blocks), (p.heads, p.num_blocks - 1))
     at, rows = blocks[head, block - 1] + tile_bytes * tile, p.records + row_bytes * p.rows * head
     call(p.tile_into, 8, at, groups, rows, row_bytes, p.rows, y, 4 * p.lanes)
-    _finish_tile(p, head, tile, block, y)
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -160,9 +158,10 @@ def _block(p, phase, block, thread):
         head, first = item // chunks, BLOCK_CHUNK * (item % chunks)
         for tile in range(first, min(first + BLOCK_CHUNK, tiles)):
             if block == 0:
-                _first_tile(p, head, tile, y)
+                _first_product(p, head, tile, y)
             else:
-                _further_tile(p, head, tile, block, y)
+                _further_product(p, head, tile, block, y)
+            _finish_tile(p, head, tile, block, y)
         item = take_next(p.team, phase, items)
 
 

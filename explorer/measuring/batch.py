@@ -27,7 +27,13 @@ from pydantic import ConfigDict, Field
 
 from explorer.analysis.cost_curve import CostCurve
 from explorer.analysis.formulas import tree_speedup
-from explorer.analysis.joint_counts import count_paths, replayed_tokens_per_step, visited_rows
+from explorer.analysis.joint_counts import (
+    GrowingReplay,
+    count_paths,
+    replayed_tokens_per_step,
+    visited_rows,
+)
+from explorer.analysis.path_index import PathIndex
 from explorer.analysis.tree_choice import Costs
 from explorer.analysis.tree_search import greedy_order
 from explorer.decoding.tree import Tree
@@ -38,7 +44,6 @@ from explorer.measuring.decoded import Decoded, decode_texts
 from explorer.records.errors import ExplorerError
 from explorer.records.progress import Progress, quiet
 from explorer.records.prompts import Prompt
-from explorer.records.rank_paths import RankPath
 from explorer.records.schema import TOP_HEADS
 from explorer.records.settings import decode_settings
 
@@ -189,12 +194,12 @@ def _gains(texts: Sequence[np.ndarray], tree: Tree, widest: int) -> _Gains:
     counts = count_paths(visited_rows(texts, tree.paths), TOP_HEADS)
     depth = max(len(counts.accuracy), 1)
     order = [scored.path for scored in greedy_order(counts.success, widest - 1, depth, TOP_HEADS)]
-    by_rows = {n: _gain(texts, order[: n - 1]) for n in range(2, len(order) + 2)}
+    replay = GrowingReplay(PathIndex(texts), order)
+    by_rows = {
+        nodes + 1: (max(map(len, order[:nodes])), replay.tokens_per_step(nodes))
+        for nodes in range(1, len(order) + 1)
+    }
     return _Gains((tree, replayed_tokens_per_step(texts, tree.paths)), by_rows)
-
-
-def _gain(texts: Sequence[np.ndarray], paths: Sequence[RankPath]) -> tuple[int, float]:
-    return max(map(len, paths)), replayed_tokens_per_step(texts, paths)
 
 
 def _size(batch: int, costs: Costs, gains: _Gains) -> BatchSize:

@@ -20,10 +20,11 @@ from explorer.analysis.joint_counts import (
     GrowingReplay,
     JointCounts,
     RankedText,
-    count_paths,
+    counts_at,
     rows_near,
     searches,
 )
+from explorer.analysis.path_index import PathIndex
 from explorer.analysis.rank_table import load_rank_table
 from explorer.analysis.tree_choice import Costs, choose, with_context_trees
 from explorer.analysis.tree_search import greedy_order, product_success
@@ -172,7 +173,8 @@ def _with_auto(calibration: Calibration, costs: Costs, texts: Sequence[RankedTex
 
 def _by_rows(key: Key, costs: Costs, texts: list[np.ndarray], basis: Basis) -> Calibration:
     """The best tree by the rank rows of texts, each [positions, heads], of several searches."""
-    joint = count_paths(texts, TOP_HEADS)
+    index = PathIndex(texts)
+    joint = counts_at(index, TOP_HEADS)
 
     def search(counts: JointCounts) -> Calibration:
         order = greedy_order(counts.success, MAX_NODES, len(joint.accuracy), TOP_HEADS)
@@ -183,11 +185,11 @@ def _by_rows(key: Key, costs: Costs, texts: list[np.ndarray], basis: Basis) -> C
             joint.accuracy,
             basis=basis,
             positions=joint.positions,
-            tokens_per_step=GrowingReplay(texts, [s.path for s in order]).tokens_per_step,
+            tokens_per_step=GrowingReplay(index, [s.path for s in order]).tokens_per_step,
         )
 
     found = searches(
-        texts, TOP_HEADS, search, lambda found: found.candidate_tree.paths, SEARCH_REPEATS
+        index, TOP_HEADS, search, lambda found: found.candidate_tree.paths, SEARCH_REPEATS
     )
     best = max(found, key=lambda calibration: calibration.expected_speedup)
     joint_tokens = joint.tokens_per_step(best.candidate_tree.paths)

@@ -14,6 +14,7 @@ from explorer.analysis.joint_counts import (
     replayed_tokens_per_step,
     visited_rows,
 )
+from explorer.analysis.path_index import PathIndex
 from explorer.analysis.tree_names import parse_tree
 from explorer.records.events import TraceBuilder
 from explorer.records.schema import Position, TopTokens
@@ -154,10 +155,10 @@ def test_a_growing_replay_is_a_replay_of_every_size():
     rng = np.random.default_rng(0)
     texts = [rng.integers(-1, 3, (length, 3)).astype(np.int16) for length in (40, 1, 7)]
     order = [(0,), (1,), (0, 0), (0, 1), (1, 2), (0, 0, 2), (2,), (1, 2, 0)]
-    growing = GrowingReplay(texts, order)
+    growing = GrowingReplay(PathIndex(texts), order)
     for nodes in range(len(order) + 1):
         steps = [tokens for text in texts for tokens in replayed_steps(text, set(order[:nodes]))]
         assert growing.tokens_per_step(nodes) == sum(steps) / len(steps)
         assert replayed_tokens_per_step(texts, order[:nodes]) == sum(steps) / len(steps)
     assert growing.tokens_per_step(8) > growing.tokens_per_step(0) == 1
-    assert GrowingReplay([], order).tokens_per_step(3) == 1
+    assert GrowingReplay(PathIndex([]), order).tokens_per_step(3) == 1
