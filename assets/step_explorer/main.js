@@ -6,6 +6,7 @@ import { cacheView } from "./cache.js";
 import { costView } from "./cost.js";
 import { h } from "./dom.js";
 import { examplesView, promptView } from "./examples.js";
+import { foresightView } from "./foresight_map.js";
 import { keep, recalled } from "./keep.js";
 import { listenToKeys } from "./keys.js";
 import { lanesView } from "./lanes.js";
@@ -438,6 +439,7 @@ function layout(app) {
     timelineView(app, controls(app)),
     h("div", { class: "sx-row sx-row-step" }, treeView(app), verdictView(app), maskView(app)),
     h("div", { class: "sx-row sx-row-deep" }, cacheView(app), costView(app)),
+    foresightView(app),
     summaryView(app),
   ];
 }

@@ -9,6 +9,7 @@ export const STYLES = [
   "charts.css",
   "panels.css",
   "story.css",
+  "foresight.css",
   "term.css",
   "presenter.css",
   "narrow.css",

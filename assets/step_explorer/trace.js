@@ -108,7 +108,15 @@ export class Lane {
    * @param {Pick<Step, "context_length">} step
    */
   headsBefore(step) {
-    return this.#positions.get(step.context_length - 1)?.heads ?? NO_HEADS;
+    return this.headsAt(step.context_length - 1);
+  }
+
+  /**
+   * What the heads predicted from the hidden state of a position.
+   * @param {number} position
+   */
+  headsAt(position) {
+    return this.#positions.get(position)?.heads ?? NO_HEADS;
   }
 
   get rule() {
