@@ -91,11 +91,13 @@ def _score(p, keys, kv, first, count, scores):
 @numba.njit(cache=True, error_model="numpy")
 def _soften(p, first, count, scores):
     """scores = exp(score − max) where a row may see the slot, 0 elsewhere."""
-    visible = numba.carray(flags_at(p.visible), (p.n, p.n))
     for q in range(count):
-        row = floats(scores + 4 * p.score_slots * q, p.score_slots)
+        row, visible = scores + 4 * p.score_slots * q, p.visible + p.n * ((first + q) % p.n)
         _softmax_numerators(
-            row[: p.prefix], row[p.prefix : p.prefix + p.n], visible[(first + q) % p.n], p.scaling
+            floats(row, p.prefix),
+            floats(row + 4 * p.prefix, p.n),
+            numba.carray(flags_at(visible), p.n),
+            p.scaling,
         )
 
 

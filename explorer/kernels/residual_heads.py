@@ -65,10 +65,10 @@ HEADS_TYPE = numba.from_dtype(np.dtype(Heads))
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _silu_onto(x, y, bias):
-    """x += silu(y + bias)."""
+def _residual(x, source, y, bias):
+    """x = source + silu(y + bias)."""
     for i in range(x.size):
-        x[i] += silu(y[i] + bias[i])
+        x[i] = source[i] + silu(y[i] + bias[i])
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -111,14 +111,18 @@ def _quantise(p, phase):
 
 @numba.njit(cache=True, error_model="numpy")
 def _finish_tile(p, head, tile, block, y):
-    """x (+)= silu(y + bias) on a tile's outputs of all rows of a head."""
+    """x = source + silu(y + bias) on a tile's outputs of all rows of a head."""
     first = p.lanes * tile
     bias = p.biases + 4 * (p.hidden * (p.num_blocks * head + block) + first)
     for row in range(p.rows):
-        x = floats(p.x + 4 * (p.hidden * (p.rows * head + row) + first), p.lanes)
-        if block == 0:
-            x[:] = floats(p.states + p.state_bytes * row + 4 * first, p.lanes)
-        _silu_onto(x, floats(y + 4 * p.lanes * row, p.lanes), floats(bias, p.lanes))
+        x = p.x + 4 * (p.hidden * (p.rows * head + row) + first)
+        source = p.states + p.state_bytes * row + 4 * first if block == 0 else x
+        _residual(
+            floats(x, p.lanes),
+            floats(source, p.lanes),
+            floats(y + 4 * p.lanes * row, p.lanes),
+            floats(bias, p.lanes),
+        )
 
 
 @numba.njit(cache=True, error_model="numpy")
