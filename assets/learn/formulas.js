@@ -22,3 +22,46 @@ export function passSeconds(parameters, bits, bandwidth, flops, rows) {
 
 /** Rows at which memory stops being the limit. @param {number} bits @param {number} bandwidth @param {number} flops */
 export const freeRows = (bits, bandwidth, flops) => ((flops / bandwidth) * bits) / 16;
+
+/**
+ * E(α, K): tokens per step of a chain of K drafts.
+ * @param {number} alpha
+ * @param {number} k
+ */
+export function expectedTokens(alpha, k) {
+  let total = 1;
+  for (let i = 0; i < k; i++) total = 1 + alpha * total;
+  return total;
+}
+
+/**
+ * S′, and S where a pass over K + 1 rows costs 1.
+ * @param {number} alpha
+ * @param {number} k
+ * @param {number} ratio T_draft/T_target
+ * @param {number} cost C(K + 1)
+ */
+export const speedupAtCost = (alpha, k, ratio, cost) =>
+  expectedTokens(alpha, k) / (cost + k * ratio);
+
+/**
+ * Bytes of keys and values of 16 bits.
+ * @param {{ layers: number, kv_heads: number, head_size: number }} model
+ * @param {number} context
+ * @param {number} batch
+ */
+export const kvCacheBytes = ({ layers, kv_heads, head_size }, context, batch) =>
+  4 * layers * kv_heads * head_size * context * batch;
+
+/**
+ * Seconds of a pass split over GPUs: reading, and two all-reduces a layer.
+ * @param {{ layers: number, width: number }} model
+ * @param {number} read bytes
+ * @param {number} gpus
+ * @param {{ memory: number, link: number, latency: number }} machine bytes a second, and seconds
+ */
+export function tensorParallelSeconds({ layers, width }, read, gpus, { memory, link, latency }) {
+  const once = gpus > 1 ? latency + (((2 * (gpus - 1)) / gpus) * 2 * width) / link : 0;
+  const [reading, summing] = [read / gpus / memory, 2 * layers * once];
+  return { reading, summing, whole: reading + summing };
+}

@@ -1,5 +1,6 @@
 // Learn: one chapter at a time. Widgets and their data come when their chapter is opened.
 
+import { followColours } from "../step_explorer/colours.js";
 import { h } from "../step_explorer/dom.js";
 import { recalled } from "../step_explorer/keep.js";
 import { explain, explained } from "../step_explorer/term.js";
@@ -192,18 +193,8 @@ export class Learn {
   }
 }
 
-/** Follow the system's colours, or those that the address asks for, as the other pages do. */
-function colours() {
-  const asked = new URLSearchParams(location.search).get("__theme");
-  const dark = matchMedia("(prefers-color-scheme: dark)");
-  const follow = () =>
-    document.documentElement.classList.toggle("dark", asked ? asked === "dark" : dark.matches);
-  dark.addEventListener("change", follow);
-  follow();
-}
-
 if (globalThis.document?.getElementById("lx-settings")) {
-  colours();
+  followColours();
   const settings = document.getElementById("lx-settings")?.textContent ?? "{}";
   Object.assign(window, { learn: new Learn(JSON.parse(settings)) });
 }

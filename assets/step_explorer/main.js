@@ -3,6 +3,7 @@
 import { Attention } from "./attention.js";
 import { barView, controls } from "./bar.js";
 import { cacheView } from "./cache.js";
+import { followColours } from "./colours.js";
 import { costView } from "./cost.js";
 import { h } from "./dom.js";
 import { examplesView, promptView } from "./examples.js";
@@ -460,10 +461,7 @@ export async function mount(element, options = {}) {
  * @param {string} json
  */
 export function standalone(element, json) {
-  const dark = matchMedia("(prefers-color-scheme: dark)");
-  const follow = () => document.body.classList.toggle("dark", dark.matches);
-  dark.addEventListener("change", follow);
-  follow();
+  followColours();
   const explorer = new Explorer(element);
   explorer.open(traceOf(JSON.parse(json), "This file"), "Saved run", {
     step: wantedFrom(location.hash).step,

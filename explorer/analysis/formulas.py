@@ -198,6 +198,41 @@ def free_rows(bits: float, bandwidth: float, flops: float) -> float:
     return flops / bandwidth * bits / 16
 
 
+def kv_cache_bytes(
+    layers: int, kv_heads: int, head_size: int, context: int, batch: int = 1, bits: int = 16
+) -> float:
+    """Bytes of keys and values: 2 · layers · kv_heads · head_size · context · batch · bits / 8.
+
+    The 2 is for keys and values; grouped-query attention has fewer `kv_heads` than query heads.
+    """
+    return 2 * layers * kv_heads * head_size * context * batch * bits / 8
+
+
+def all_reduce_seconds(size: float, gpus: int, bandwidth: float, latency: float) -> float:
+    """Seconds to sum `size` bytes over GPUs: latency + 2 (G − 1)/G · size / bandwidth; 0 for one.
+
+    The bandwidth term is that of a ring (Patarasuk, Yuan 2009, "Bandwidth optimal all-reduce
+    algorithms for clusters of workstations"); `latency` is that of a whole all-reduce.
+    """
+    if gpus <= 1:
+        return 0.0
+    _require_positive("bandwidth", bandwidth)
+    return latency + 2 * (gpus - 1) / gpus * size / bandwidth
+
+
+def tensor_parallel_seconds(
+    read: float, layers: int, width: int, gpus: int, memory: float, link: float, latency: float
+) -> float:
+    """Seconds of a memory-bound one-row pass whose matrices are split over GPUs.
+
+    `read` bytes at `memory` bytes a second on each of `gpus`, and two all-reduces a layer of one
+    16-bit hidden state of `width` (Shoeybi et al. 2019, section 3). Leaves out arithmetic.
+    """
+    _require_positive("memory", memory)
+    summing = all_reduce_seconds(2 * width, gpus, link, latency)
+    return read / gpus / memory + 2 * layers * summing
+
+
 def acceptance_rate(accepted: int, first_rejections: int) -> float | None:
     """Accepted / (accepted + first rejections) among steps that reached a depth; None if none did.
 

@@ -32,6 +32,7 @@ COMMANDS = {
     "overlap": "show which method would have drafted each token of a text, and how far ahead",
     "doctor": "say why decoding with these heads is, or is not, faster",
     "export": "write heads in the format of another project",
+    "site": "write Learn and the recorded runs as static files that need no server",
     "train": "train heads, a tuned model with its heads, or a draft model",
 }
 DEBUG_VARIABLE = "MEDUSA_EXPLORER_DEBUG"

@@ -26,13 +26,13 @@ _TEMPLATE = ASSETS / "learn" / "page.html"
 class Place:
     """Where the page stands: addresses relative to it.
 
-    `script`: what starts the page, and whether it is a module. `live`: where a running app answers
-    questions; empty on a disk.
+    `script` starts the page: a module, or a script that runs the module `main`. `live`: where a
+    running app answers questions; empty on a disk.
     """
 
     pages: Mapping[str, str] = field(default_factory=lambda: PAGES)
     script: str = "learn-files/main.js"
-    module: bool = True
+    main: str | None = None
     live: str = "learn-live/"
 
 

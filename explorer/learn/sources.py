@@ -106,6 +106,13 @@ SOURCES = {
         "2019",
         "1909.08053",
     ),
+    "llama-3": _arxiv("Llama team 2024", "The Llama 3 Herd of Models", "2024", "2407.21783"),
+    "all-reduce": Source(
+        "Patarasuk and Yuan 2009",
+        "Bandwidth optimal all-reduce algorithms for clusters of workstations",
+        "Journal of Parallel and Distributed Computing 69(2)",
+        "https://doi.org/10.1016/j.jpdc.2008.09.002",
+    ),
     "roofline": Source(
         "Williams et al. 2009",
         "Roofline: An Insightful Visual Performance Model for Multicore Architectures",

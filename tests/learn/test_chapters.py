@@ -54,15 +54,15 @@ def test_the_document_holds_every_chapter_and_links_to_every_page():
         assert f'<span class="lx-number">{i}</span> {chapter.title}' in html
     for name, address in PAGES.items():
         assert f'href="{address}"' in html, name
-    assert 'type="module" src="learn-files/main.js"' in html
+    assert '<script src="learn-files/main.js" type="module">' in html
     addresses = re.findall(r'(?:href|src)="([^"#]*)', html)
     assert not [one for one in addresses if one.startswith("/")]  # behind a proxy's prefix, too
 
 
 def test_a_document_without_a_server_has_addresses_of_its_own():
     pages = {"Explore": "index.html", "Learn": "learn.html"}
-    html = document(Place(pages, "learn.js", module=False, live=""))
-    assert '<script defer src="learn.js">' in html
+    html = document(Place(pages, "site.js", main="learn-files/main.js", live=""))
+    assert '<script src="site.js" defer data-main="learn-files/main.js">' in html
     assert 'href="index.html#trace=' in html
     assert '"live": ""' in html
 

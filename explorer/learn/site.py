@@ -1,0 +1,121 @@
+"""Learn, and Explore with the recorded runs, as a folder of static files.
+
+It opens from a disk and from any static host, in whatever folder it lies there: every address is
+relative, and where a browser would fetch a file or load a module, which it does not do from a
+disk, a script holds it (assets/site/site.js).
+"""
+
+from __future__ import annotations
+
+import shutil
+from base64 import b64encode
+from collections.abc import Iterator
+from pathlib import Path
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from explorer.learn.chapters import chapters
+from explorer.learn.document import Place, data_json, document
+from explorer.learn.modules import classic
+from explorer.learn.pages import navigation
+from explorer.records.errors import ExplorerError
+from explorer.records.paths import ASSETS
+
+PAGES = {"Explore": "index.html", "Learn": "learn.html"}
+# Folders of the site, and those of assets/ that they come from.
+FOLDERS = {
+    "step_explorer": "step_explorer",
+    "traces": "traces",
+    "ui-files": "ui",
+    "learn-files": "learn",
+    "site": "site",
+}
+NOTE = (
+    "These runs were recorded. To run your own prompts, and for the pages Compare, Tree lab, Heads "
+    "and Serve, start the app: it needs Python and fetches a model of 98 MB (make run; the README "
+    "says more)."
+)
+_NOT_SERVED = {".html", ".md"}
+_FETCHED = {".json", ".gz", ".js", ".css"}  # asked for by a page's code, if only to save a run
+
+
+def write_site(out: Path) -> list[Path]:
+    """Write the site to a folder that is new, empty or holds an earlier site. Raises ExplorerError.
+
+    Returns the files.
+    """
+    files = list(_files())
+    written = []
+    try:
+        _prepare(out)
+        for name, content in files:
+            path = out / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+            written.append(path)
+    except OSError as error:
+        raise ExplorerError(
+            f"The site cannot be written to {out} ({error.strerror}): choose another folder."
+        ) from error
+    return written
+
+
+def _prepare(out: Path) -> None:
+    if out.exists() and not out.is_dir():
+        raise ExplorerError(f"{out} is a file: choose a folder.")
+    there = {path.name for path in out.iterdir()} if out.is_dir() else set()
+    if there and "site.js" not in there:
+        raise ExplorerError(f"{out} holds other files: choose a new or an empty folder.")
+    for folder in (*FOLDERS, "learn-data"):
+        shutil.rmtree(out / folder, ignore_errors=True)
+
+
+def _files() -> Iterator[tuple[str, bytes]]:
+    """Every file of the site by its path."""
+    yield "index.html", _explore().encode()
+    place = Place(PAGES, script="site.js", main="learn-files/main.js", live="")
+    yield "learn.html", document(place).encode()
+    yield "site.js", (ASSETS / "site" / "site.js").read_bytes()
+    for chapter in chapters():
+        yield from _with_script(f"learn-data/{chapter.key}.json", _data(chapter.key))
+    for folder, source in FOLDERS.items():
+        for path in sorted((ASSETS / source).rglob("*")):
+            name = f"{folder}/{path.relative_to(ASSETS / source).as_posix()}"
+            if path.is_file() and _served(path):
+                yield from _of_assets(name, path)
+
+
+def _served(path: Path) -> bool:
+    snippet = path.name == "gradio.js" or (path.parent.name == "ui" and path.suffix == ".js")
+    typeset = path.parent.name == "typeset"  # stands in the document
+    return path.suffix not in _NOT_SERVED and not snippet and not typeset
+
+
+def _of_assets(name: str, path: Path) -> Iterator[tuple[str, bytes]]:
+    content = path.read_bytes()
+    if path.suffix == ".js" and name != "site/site.js":
+        script = classic(name, content.decode("utf-8"))
+        yield f"{name.removesuffix('.js')}.classic.js", script.encode()
+    if path.suffix in _FETCHED:
+        yield from _with_script(name, content)
+    else:
+        yield name, content
+
+
+def _with_script(name: str, content: bytes) -> Iterator[tuple[str, bytes]]:
+    yield name, content
+    script = f'medusa.file("{name}", "{b64encode(content).decode()}");\n'
+    yield f"{name}.data.js", script.encode()
+
+
+def _data(key: str) -> bytes:
+    return (data_json(key) or "{}").encode()
+
+
+def _explore() -> str:
+    template = (ASSETS / "site" / "explore.html").read_text(encoding="utf-8")
+    environment = Environment(undefined=StrictUndefined, autoescape=True)
+    return environment.from_string(template).render(
+        navigation=Markup(navigation("Explore", PAGES)), note=NOTE
+    )
