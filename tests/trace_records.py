@@ -2,7 +2,8 @@
 
 import pytest
 
-from explorer.records.schema import Header, Lane, Settings, Step, Timings, Trace, TreeShape
+from explorer.records.schema import Header, Lane, Settings, Trace, TreeShape
+from explorer.records.step import Step, Timings
 
 
 def make_step(index=0, emitted=(1,), verdicts=("root",), tree=0, **timings):

@@ -16,7 +16,8 @@ import numpy as np
 
 from explorer.analysis.path_index import MISS, PathIndex, accepted_by
 from explorer.records.rank_paths import RankPath
-from explorer.records.schema import Position, Trace
+from explorer.records.schema import Trace
+from explorer.records.step import Position
 
 Found = TypeVar("Found")
 

@@ -23,7 +23,8 @@ from pydantic import ConfigDict, Field
 
 from explorer.analysis.joint_counts import MISS, rank_rows
 from explorer.analysis.speedup import Samples, lane_figures
-from explorer.records.schema import Step, Trace, TreeShape
+from explorer.records.schema import Trace, TreeShape
+from explorer.records.step import Step
 
 Kind = Literal["head", "rank", "shallow", "end", "verify", "heads", "bookkeeping"]
 TITLES = {

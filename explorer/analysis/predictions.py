@@ -25,7 +25,8 @@ from explorer.analysis.formulas import (
 from explorer.analysis.joint_counts import count_paths
 from explorer.analysis.speedup import DepthAcceptance
 from explorer.records.rank_paths import RankPath
-from explorer.records.schema import TOP_HEADS, Step, TreeShape
+from explorer.records.schema import TreeShape
+from explorer.records.step import TOP_HEADS, Step
 
 Shape = tuple[RankPath, ...]
 

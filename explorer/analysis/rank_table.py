@@ -20,7 +20,7 @@ from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from explorer.analysis.joint_counts import MISS, RankedText
 from explorer.records.errors import ExplorerError
-from explorer.records.schema import MAX_HEADS, TOP_HEADS
+from explorer.records.step import MAX_HEADS, TOP_HEADS
 
 if TYPE_CHECKING:
     from explorer.heads.heads import MedusaHeads

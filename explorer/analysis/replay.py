@@ -37,7 +37,8 @@ from explorer.decoding.dynamic import DynamicTree, by_likelihood
 from explorer.decoding.tree import require_fit
 from explorer.records.errors import ExplorerError
 from explorer.records.rank_paths import MAX_NODES, RankPath
-from explorer.records.schema import TOP_HEADS, Trace
+from explorer.records.schema import Trace
+from explorer.records.step import TOP_HEADS
 
 BEST = "best:"
 SEARCH_REPEATS = 2

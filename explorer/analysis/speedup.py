@@ -16,7 +16,8 @@ from scipy.special import stdtrit
 from explorer.analysis.formulas import acceptance_rate
 from explorer.analysis.race_reason import explained
 from explorer.records.figures import LaneFigures, RaceFigures
-from explorer.records.schema import Lane, Settings, Step, Trace, TreeShape
+from explorer.records.schema import Lane, Settings, Trace, TreeShape
+from explorer.records.step import Step
 from explorer.records.step_facts import StepFacts
 
 MIN_RIVAL_TOKENS = 16  # fewer are too few for a measured figure

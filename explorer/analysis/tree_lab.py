@@ -27,7 +27,7 @@ from explorer.analysis.path_index import PathIndex
 from explorer.analysis.tree_search import greedy_order
 from explorer.records.errors import ExplorerError
 from explorer.records.rank_paths import RankPath
-from explorer.records.schema import TOP_HEADS
+from explorer.records.step import TOP_HEADS
 
 LARGEST = 64  # nodes of a tree that is looked for
 REPEATS = 2  # searches on the positions that the last tree found would start from

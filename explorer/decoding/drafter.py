@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from explorer.decoding.tree import ROOT_ONLY, Tree
-from explorer.records.schema import LookaheadState
+from explorer.records.step import LookaheadState
 
 Proposals = Sequence[torch.Tensor | None]
 

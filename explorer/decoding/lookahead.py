@@ -25,8 +25,8 @@ from explorer.decoding.drafter import Context, Draft, Drafter, DraftRecord, Extr
 from explorer.decoding.registry import DrafterInputs
 from explorer.decoding.tree import Tree
 from explorer.records.rank_paths import RankPath
-from explorer.records.schema import LookaheadState
 from explorer.records.settings import DecodeSettings
+from explorer.records.step import LookaheadState
 
 
 def make_drafter(inputs: DrafterInputs, settings: DecodeSettings) -> Drafter:

@@ -56,7 +56,7 @@ class StepResult:
     """One step, with its tensors. Without a verify pass, `verdict` and the tensors are None.
 
     hidden [n, H] and logits [n, V] of the pass; context_length: cached tokens before it;
-    emitted: the tokens that became text; laps: seconds by name (records.schema.Timings).
+    emitted: the tokens that became text; laps: seconds by name (records.step.Timings).
     """
 
     draft: Draft

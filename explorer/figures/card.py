@@ -14,7 +14,8 @@ from explorer.figures.numbers import plural, probability
 from explorer.figures.palette import ACCEPTED, MONO, NEUTRAL, ROOT
 from explorer.figures.speed import lane_words, speedup_words
 from explorer.records.piece import ELLIPSIS
-from explorer.records.schema import Step, Trace
+from explorer.records.schema import Trace
+from explorer.records.step import Step
 from explorer.records.text import readable, spans
 
 MAX_TOKENS = 1000

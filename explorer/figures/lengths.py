@@ -10,7 +10,7 @@ from explorer.figures.base import axis, layout
 from explorer.figures.numbers import plural
 from explorer.figures.palette import ACCEPTED, NEUTRAL, ROOT
 from explorer.figures.view import step_number
-from explorer.records.schema import Step
+from explorer.records.step import Step
 from explorer.records.summary import accepted_drafts
 
 HEIGHT = 150

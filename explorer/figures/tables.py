@@ -9,7 +9,8 @@ import pandas as pd
 
 from explorer.figures.view import StepView, step_view
 from explorer.records.piece import MAX_LABEL
-from explorer.records.schema import Timings, Trace
+from explorer.records.schema import Trace
+from explorer.records.step import Timings
 from explorer.records.text import join_pieces
 
 NODE_COLUMNS = (

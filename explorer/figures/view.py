@@ -8,7 +8,8 @@ from functools import cached_property
 
 from explorer.records.errors import ExplorerError
 from explorer.records.piece import Piece, shortened
-from explorer.records.schema import Step, Trace, TreeShape
+from explorer.records.schema import Trace, TreeShape
+from explorer.records.step import Step
 from explorer.records.text import piece_of
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from explorer.analysis.speedup import with_figures
 from explorer.analysis.tree_names import MEASURED_TREES, parse_tree
 from explorer.decoding.acceptance import acceptance_rule
 from explorer.decoding.dynamic import DynamicTree
@@ -17,6 +15,8 @@ from explorer.decoding.loop import Prefilled, StepResult, decode
 from explorer.decoding.registry import DrafterInputs, find_method, make_drafter
 from explorer.decoding.tree import ROOT_ONLY, Tree, require_fit
 from explorer.lab.attention import AttentionWeights
+from explorer.lab.pending import Pending, in_lane, made, trace_of
+from explorer.lab.run_header import run_header
 from explorer.lab.run_start import RunStart, continuation, encode, run_start
 from explorer.measuring.floor import reads_of
 from explorer.measuring.head_set import HeadSet
@@ -28,14 +28,11 @@ from explorer.recording.recorder import Recorder
 from explorer.recording.snapshot import Snapshot, snapshot
 from explorer.records.continuation import Continuation
 from explorer.records.errors import ExplorerError
-from explorer.records.events import Event, collect
+from explorer.records.events import Event
 from explorer.records.floor import StepFloor
-from explorer.records.methods import METHODS, PLAIN
-from explorer.records.schema import Settings, Shown, Trace
+from explorer.records.methods import PLAIN
+from explorer.records.schema import Trace
 from explorer.records.settings import DecodeSettings, decode_settings
-from explorer.records.version import __version__
-
-Pending = Callable[[], Iterator[Event]]
 
 
 @dataclass
@@ -122,7 +119,7 @@ class Lab(AttentionWeights):
 
         A Continuation instead of a prompt continues its text; here and below.
         """
-        yield from _made(self.pending(prompt, settings, cancel))
+        yield from made(self.pending(prompt, settings, cancel))
 
     def pending(
         self,
@@ -149,7 +146,7 @@ class Lab(AttentionWeights):
         against: str = PLAIN,
     ) -> Iterator[Event]:
         """The settings' method and another, interleaved; each lane ends on its own."""
-        yield from _made(self._race(prompt, settings, cancel, against))
+        yield from made(self._race(prompt, settings, cancel, against))
 
     def _race(
         self,
@@ -160,7 +157,7 @@ class Lab(AttentionWeights):
     ) -> Iterator[Pending]:
         lanes = [settings, settings.model_copy(update={"method": against})]
         for number, make in self._lanes(prompt, lanes, cancel):
-            yield partial(_in_lane, make, number)
+            yield partial(in_lane, make, number)
 
     def run(
         self, prompt: str | None = None, *, continue_from: Trace | None = None, **settings: Any
@@ -171,7 +168,7 @@ class Lab(AttentionWeights):
         continues from that trace's tokens as they are. Raises ExplorerError.
         """
         begin = self._begin(prompt, continue_from)
-        return _trace(self.pending(begin, self._settings(settings)))
+        return trace_of(self.pending(begin, self._settings(settings)))
 
     def run_race(
         self,
@@ -183,7 +180,7 @@ class Lab(AttentionWeights):
     ) -> Trace:
         """Race to the end: `race` as a trace that holds both lanes. Arguments as of `run`."""
         begin = self._begin(prompt, continue_from)
-        return _trace(self._race(begin, self._settings(settings), None, against))
+        return trace_of(self._race(begin, self._settings(settings), None, against))
 
     def _begin(self, prompt: str | None, trace: Trace | None) -> str | Continuation:
         if prompt is not None and trace is None:
@@ -247,7 +244,8 @@ class Lab(AttentionWeights):
     ) -> Pending:
         with self._turn:
             if isinstance(item, Prefilled):
-                return partial(iter, [recorder.start(item, self._header(begin, settings))])
+                header = run_header(self.model, self.heads_for(settings), begin, settings)
+                return partial(iter, [recorder.start(item, header)])
             return partial(self._written, recorder, snapshot(item, settings))
 
     def _written(self, recorder: Recorder, taken: Snapshot) -> Iterator[Event]:
@@ -287,43 +285,3 @@ class Lab(AttentionWeights):
                 yield item
         finally:
             steps.close()
-
-    def _header(self, begin: RunStart, settings: DecodeSettings) -> dict:
-        values = settings.model_dump() | {"acceptance": settings.rule} | dict(begin.settings)
-        method, chosen = METHODS[settings.method], self.heads_for(settings)
-        return {
-            "explorer_version": __version__,
-            "model": self.model.name,
-            "tuned": self.model.tuned,
-            "heads": chosen.name if chosen else None,
-            "backend": self.model.backend,
-            "device": str(self.model.device),
-            "versions": _versions(),
-            "settings": Settings.model_validate(values),
-            "shown": Shown(title=method.title, drafter=method.drafter, by_heads=bool(method.heads)),
-            "prompt": begin.prompt,
-            "prompt_ids": begin.ids,
-            "continued_tokens": begin.continued_tokens,
-            "eos_ids": sorted(self.model.eos_ids),
-        }
-
-
-def _made(pending: Iterable[Pending]) -> Iterator[Event]:
-    """The events, in their order."""
-    for make in pending:
-        yield from make()
-
-
-def _trace(pending: Iterator[Pending]) -> Trace:
-    """The trace of a whole run, whose records are made when it is over."""
-    return with_figures(collect(_made(list(pending))))
-
-
-def _in_lane(make: Pending, number: int) -> Iterator[Event]:
-    """The events of a lane of a race."""
-    for event in make():
-        yield event.model_copy(update={"lane": number})
-
-
-def _versions() -> dict[str, str]:
-    return {name: importlib.metadata.version(name) for name in ("torch", "transformers", "numba")}

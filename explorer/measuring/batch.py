@@ -44,8 +44,8 @@ from explorer.measuring.decoded import Decoded, decode_texts
 from explorer.records.errors import ExplorerError
 from explorer.records.progress import Progress, quiet
 from explorer.records.prompts import Prompt
-from explorer.records.schema import TOP_HEADS
 from explorer.records.settings import decode_settings
+from explorer.records.step import TOP_HEADS
 
 if TYPE_CHECKING:
     from explorer.measuring.lab_protocol import LabProtocol

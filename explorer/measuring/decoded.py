@@ -13,8 +13,8 @@ from explorer.records.errors import ExplorerError
 from explorer.records.events import finished
 from explorer.records.progress import Progress
 from explorer.records.prompts import Prompt
-from explorer.records.schema import Step
 from explorer.records.settings import DecodeSettings
+from explorer.records.step import Step
 
 if TYPE_CHECKING:
     from explorer.measuring.lab_protocol import LabProtocol

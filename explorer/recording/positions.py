@@ -12,7 +12,7 @@ import torch
 
 from explorer.heads.heads import MedusaHeads
 from explorer.recording.snapshot import Snapshot
-from explorer.records.schema import TOP_HEADS, Position, TopTokens
+from explorer.records.step import TOP_HEADS, Position, TopTokens
 
 BATCH = 8  # positions in one extra pass of the heads
 DECIMALS = 6  # of every recorded probability

@@ -19,19 +19,11 @@ from explorer.recording.positions import DECIMALS, HeadPredictions, rounded, top
 from explorer.recording.snapshot import Snapshot, root_figures
 from explorer.records.events import PositionsRecorded, RunStarted, StepRecorded
 from explorer.records.floor import StepFloor
+from explorer.records.piece import Piece
 from explorer.records.reasons import with_reasons
-from explorer.records.schema import (
-    TOP_BASE,
-    Header,
-    Piece,
-    Position,
-    Step,
-    Timings,
-    TopTokens,
-    TreeShape,
-    Trial,
-)
+from explorer.records.schema import Header, TreeShape
 from explorer.records.settings import DecodeSettings
+from explorer.records.step import TOP_BASE, Position, Step, Timings, TopTokens, Trial
 
 SHARES = ("p", "q", "chance", "coin")  # of a trial
 

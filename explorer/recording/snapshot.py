@@ -17,8 +17,8 @@ from explorer.decoding.drafter import Draft
 from explorer.decoding.loop import Prefilled, StepResult
 from explorer.decoding.sampling import distribution
 from explorer.kernels.row_figures import RowFigures, row_figures
-from explorer.records.schema import TOP_BASE
 from explorer.records.settings import DecodeSettings
+from explorer.records.step import TOP_BASE
 
 
 @dataclass(frozen=True)

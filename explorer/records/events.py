@@ -8,17 +8,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from explorer.records.schema import (
-    Header,
-    Lane,
-    Piece,
-    Position,
-    Record,
-    Step,
-    TokenId,
-    Trace,
-    TreeShape,
-)
+from explorer.records.piece import Piece
+from explorer.records.record import Record, TokenId
+from explorer.records.schema import Header, Lane, Trace, TreeShape
+from explorer.records.step import Position, Step
 
 LaneNumber = Literal[0, 1]
 

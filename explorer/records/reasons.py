@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from explorer.records.methods import METHODS
-from explorer.records.schema import Settings, Step, TreeShape
+from explorer.records.schema import Settings, TreeShape
 from explorer.records.settings import DecodeSettings
+from explorer.records.step import Step
 
 Judge = Callable[[int, int, bool], str]
 

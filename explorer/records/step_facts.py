@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from explorer.records.schema import Lane, Step
+from explorer.records.schema import Lane
+from explorer.records.step import Step
 
 
 class StepFacts(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 
-from explorer.records.schema import Step
+from explorer.records.step import Step
 
 
 def accepted_drafts(step: Step) -> int:

@@ -13,18 +13,8 @@ from pydantic import Field, TypeAdapter
 
 from explorer.records.methods import PLAIN
 from explorer.records.record import Entries, Record, TokenId
-from explorer.records.schema import (
-    FORMAT_VERSION,
-    MAX_STEPS,
-    Header,
-    Lane,
-    Milliseconds,
-    Probability,
-    Step,
-    Timings,
-    Trace,
-    TreeShape,
-)
+from explorer.records.schema import FORMAT_VERSION, Header, Lane, Trace, TreeShape
+from explorer.records.step import MAX_STEPS, Milliseconds, Probability, Step, Timings
 
 
 class _PlainLane(Record):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from explorer.analysis.speedup import Samples, lane_figures
-from explorer.records.schema import Step, Trace
+from explorer.records.schema import Trace
 from explorer.records.serving import EngineRow, LoadFigures, Speculation
+from explorer.records.step import Step
 
 
 def speculation_of(steps: Iterable[Step]) -> Speculation:

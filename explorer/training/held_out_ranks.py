@@ -14,7 +14,7 @@ from explorer.heads.checkpoints import load_heads
 from explorer.heads.heads import MedusaHeads
 from explorer.models.base import LanguageModel
 from explorer.records.errors import ExplorerError
-from explorer.records.schema import TOP_HEADS
+from explorer.records.step import TOP_HEADS
 from explorer.training.data import Conversation
 from explorer.training.hidden_cache import HiddenCache
 

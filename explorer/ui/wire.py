@@ -20,7 +20,7 @@ from explorer.records.events import (
 )
 from explorer.records.figures import RaceFigures
 from explorer.records.piece import Piece
-from explorer.records.schema import Position, Step, Timings, TopTokens
+from explorer.records.step import Position, Step, Timings, TopTokens
 
 MILLION = 1_000_000
 MAX_POSITIONS = 2  # sent with one step; more wait for the next

@@ -1,16 +1,7 @@
 """Runs made up from rank rows: what decoding with a tree would record, with times as one likes."""
 
-from explorer.records.schema import (
-    Header,
-    Lane,
-    Position,
-    Settings,
-    Step,
-    Timings,
-    TopTokens,
-    Trace,
-    TreeShape,
-)
+from explorer.records.schema import Header, Lane, Settings, Trace, TreeShape
+from explorer.records.step import Position, Step, Timings, TopTokens
 
 PROMPT, FIRST_TOKEN, WRONG = 4, 100, 5000
 TIMES = {"heads": 1.0, "draft": 0.2, "verify": 12.0, "accept": 0.2, "commit": 0.1, "record": 0.5}

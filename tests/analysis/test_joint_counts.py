@@ -17,8 +17,8 @@ from explorer.analysis.joint_counts import (
 from explorer.analysis.path_index import PathIndex
 from explorer.analysis.tree_names import parse_tree
 from explorer.records.events import TraceBuilder
-from explorer.records.schema import Position, TopTokens
 from explorer.records.settings import decode_settings
+from explorer.records.step import Position, TopTokens
 from tests.tiny_lab import tiny_lab
 
 ROWS = np.array([[0, 0], [0, MISS], [1, 0], [MISS, 0]], dtype=np.int16)

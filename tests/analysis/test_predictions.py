@@ -18,8 +18,9 @@ from explorer.measuring import bench as bench_module
 from explorer.measuring.assisted_reference import measure_assisted
 from explorer.measuring.bench import bench
 from explorer.measuring.memory import extra_memory
-from explorer.records.schema import LookaheadState, TreeShape
+from explorer.records.schema import TreeShape
 from explorer.records.settings import decode_settings
+from explorer.records.step import LookaheadState
 from tests.tiny_lab import tiny_lab
 
 CURVE = CostCurve(

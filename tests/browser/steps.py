@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from explorer.records.files import dump_trace, read_trace
-from explorer.records.schema import Step, Trace
+from explorer.records.schema import Trace
+from explorer.records.step import Step
 
 QUICK_MS = 10_000
 EXPLORER = (

@@ -12,7 +12,7 @@ from explorer.measuring import calibration_file as files
 from explorer.measuring.head_set import HeadSet
 from explorer.records.errors import ExplorerError
 from explorer.records.events import RunStarted, StepRecorded
-from explorer.records.schema import Position, TopTokens
+from explorer.records.step import Position, TopTokens
 from tests.choices import curve
 from tests.tiny_lab import VOCAB, tiny_model
 

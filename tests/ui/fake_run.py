@@ -13,19 +13,11 @@ from explorer.records.continuation import Continuation
 from explorer.records.events import Event, RunStarted, StepRecorded
 from explorer.records.floor import StepFloor
 from explorer.records.methods import METHODS, PLAIN
+from explorer.records.piece import Piece
 from explorer.records.reasons import with_reasons
-from explorer.records.schema import (
-    Header,
-    Piece,
-    Position,
-    Settings,
-    Shown,
-    Step,
-    Timings,
-    TopTokens,
-    TreeShape,
-)
+from explorer.records.schema import Header, Settings, Shown, TreeShape
 from explorer.records.settings import DecodeSettings
+from explorer.records.step import Position, Step, Timings, TopTokens
 
 EOS = "<|im_end|>"
 PROMPT = 30  # tokens

@@ -3,8 +3,8 @@ import json
 import pytest
 
 from explorer.records.events import PositionsRecorded, collect
-from explorer.records.schema import Step
 from explorer.records.settings import DecodeSettings
+from explorer.records.step import Step
 from explorer.ui.wire import MAX_POSITIONS, Wire
 from tests.ui.fakes import FakeLab
 
