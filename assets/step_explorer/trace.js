@@ -6,6 +6,8 @@
  * @import { EmittedToken, Shape } from "../../types/page.js"
  */
 
+import { shapeOf } from "./shape.js";
+
 export const FORMAT_VERSION = 2;
 export const MAX_ATTENTION = 4096; // heads that a file may carry
 /** @type {TopTokens[]} */
@@ -290,26 +292,6 @@ function finishedBy(times, seconds) {
     else high = middle;
   }
   return low;
-}
-
-/**
- * @param {number[][]} paths
- * @returns {Shape}
- */
-function shapeOf(paths) {
-  const row = new Map([["", 0]]);
-  /** @type {Shape} */
-  const shape = { parents: [-1], depths: [0], ranks: [0], children: [[]], paths };
-  paths.forEach((path, i) => {
-    const parent = row.get(path.slice(0, -1).join()) ?? 0;
-    row.set(path.join(), i + 1);
-    shape.parents.push(parent);
-    shape.depths.push(path.length);
-    shape.ranks.push(path[path.length - 1]);
-    shape.children.push([]);
-    shape.children[parent].push(i + 1);
-  });
-  return shape;
 }
 
 /**

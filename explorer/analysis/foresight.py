@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from explorer.analysis.joint_counts import ordered_positions
-from explorer.records.schema import MAX_HEADS, TopTokens, Trace
+from explorer.records.schema import Trace
+from explorer.records.step import MAX_HEADS, TopTokens
 
 
 @dataclass(frozen=True)
