@@ -158,7 +158,12 @@ export interface CompareSetup {
   maxCharacters: number;
   maxFile: number;
   newTokens: number;
+  /** whether anything can be measured here; else there is the recorded comparison */
+  runs: boolean;
 }
+
+/** A comparison as the JSON button saves it. */
+export type SavedComparison = Report & { races: PromptFigures[]; asked_prompts: PromptRecord[] };
 
 /** What the server is asked to compare: explorer.ui.compare_request. */
 export interface CompareRequest {

@@ -2,6 +2,7 @@
 
 import { download } from "../step_explorer/dom.js";
 import { NONE, percent, rate, ratio } from "../step_explorer/numbers.js";
+import { TUNED } from "./methods.js";
 
 /**
  * @import { ComparePage } from "./main.js"
@@ -99,6 +100,7 @@ export function csv(report) {
     "prompts",
     "machine",
     "created",
+    "parameters",
     ...PREDICTED.map((field) => `predicted_${field}`),
   ];
   const lines = Object.entries(report.methods).map(([method, figures]) => {
@@ -117,6 +119,7 @@ export function csv(report) {
       report.prompts,
       report.machine || report.device,
       report.created,
+      TUNED.has(method) ? "fitted to the machine" : "untuned defaults",
       ...PREDICTED.map((field) => details?.prediction?.[field]),
     ];
   });
@@ -162,7 +165,7 @@ export function markdown(report) {
     "acceptance by depth: of the steps that reached a depth.",
   ].join(", ");
   const lines = [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`);
-  return [...lines, "", told, ""].join("\n");
+  return [...lines, "", report.fastest, "", told, ""].join("\n");
 }
 
 /**

@@ -48,6 +48,8 @@ const COLUMNS = [
   ["corrected", "A step also emits the base model's own token, so m + 1"],
 ];
 
+const SYMBOLS =
+  "α: share of the judged depths that were accepted. K: drafts in a step, one behind the other. n: rows of a pass. C(n): what a pass over n rows costs, in passes over one. T: times; T₁ is plain decoding's per token. E and τ: tokens per step. S and S′: speedup, without and with C(n). Point at a column's head for its formula.";
 const WIDTHS = [13.5, 4.5, 4.5, 5, 5.5, 9, 8, 8.5, 7, 10, 10, 7, 7, 6]; // percent
 
 /** @param {ComparePage} page */
@@ -75,12 +77,14 @@ export function formulasView(page) {
     body,
   );
   const told = h("p", { class: "cx-note" });
+  const symbols = h("p", { class: "cx-note" }, SYMBOLS);
   element.append(
     h(
       "div",
       { class: "cx-scroll", tabindex: 0, role: "region", "aria-label": "Table of predictions" },
       table,
     ),
+    symbols,
     told,
   );
 

@@ -14,8 +14,9 @@ import { statusView } from "./status.js";
 import { tableView } from "./table.js";
 import { winsView } from "./wins.js";
 
-/** @import { CompareRequest, CompareServer, CompareSetup, CompareView } from "../../types/page.js" */
+/** @import { CompareRequest, CompareServer, CompareSetup, CompareView, SavedComparison } from "../../types/page.js" */
 
+const RECORDED = new URL("recorded.json", import.meta.url);
 const STYLES = [
   "../step_explorer/palette.css",
   "../step_explorer/base.css",
@@ -49,9 +50,9 @@ export class ComparePage {
     this.setupForm = setupView(this);
     this.evidence = evidenceView(this);
     /** @type {CompareView[]} */
-    const above = [this.setupForm, statusView(this), tableView(this)];
+    const above = [...(setup.runs ? [this.setupForm] : []), statusView(this), tableView(this)];
     /** @type {CompareView[]} */
-    const below = [formulasView(this), batchView(this), this.evidence];
+    const below = [formulasView(this), ...(setup.runs ? [batchView(this)] : []), this.evidence];
     /** @type {CompareView[]} */
     this.views = [...above, ...charts, ...below];
     const elements = (/** @type {CompareView[]} */ views) => views.map((view) => view.element);
@@ -60,6 +61,17 @@ export class ComparePage {
     this.element = element;
     element.replaceChildren(...elements(above), row, ...elements(below));
     this.#tell("begun");
+    if (!setup.runs) this.openRecorded();
+  }
+
+  /** Show the comparison that comes with the page. */
+  async openRecorded() {
+    const answer = await fetch(RECORDED).catch(() => null);
+    if (!answer?.ok || this.comparison.live) return;
+    /** @type {SavedComparison} */
+    const saved = await answer.json();
+    this.asked = [...Object.keys(saved.methods), ...Object.keys(saved.unavailable)];
+    this.comparison.open(saved);
   }
 
   /** @param {string} message */

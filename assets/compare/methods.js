@@ -6,6 +6,8 @@ import { s } from "../step_explorer/dom.js";
 /** @import { CompareSetup } from "../../types/page.js" */
 /** @typedef {CompareSetup["methods"][number]} Look */
 
+/** Those with nothing to fit, and those whose tree is fitted to the machine. */
+export const TUNED = new Set(["plain", "medusa", "hydra"]);
 /** @type {Map<string, Look>} */
 const LOOKS = new Map();
 

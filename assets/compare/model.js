@@ -2,7 +2,7 @@
 
 /**
  * @import { BatchReport, PromptFigures } from "../../types/records.js"
- * @import { CompareEvent, CompareMessage, CompareServer, Engine, Phase, PromptRecord, Report } from "../../types/page.js"
+ * @import { CompareEvent, CompareMessage, CompareServer, Engine, Phase, PromptRecord, Report, SavedComparison } from "../../types/page.js"
  */
 
 /**
@@ -31,6 +31,7 @@ export class Comparison {
   batches = { phase: "empty", text: "", share: 0, left: null, report: null };
   /** @type {Engine} */
   engine = { phase: "loading", text: "Starting", fraction: null };
+  recorded = false; // whether it was measured at another time
   /** @type {Map<string, PromptFigures>} */
   #races = new Map();
   #next = 0;
@@ -63,6 +64,17 @@ export class Comparison {
     const taken = this.#queue.then(() => this.#receive(JSON.parse(text)));
     this.#queue = taken.catch(() => {}); // what went wrong with one must not stop the next
     return taken;
+  }
+
+  /**
+   * Show a comparison that was saved.
+   * @param {SavedComparison} saved
+   */
+  open({ races, asked_prompts: prompts, ...report }) {
+    this.#begin("recorded");
+    Object.assign(this, { phase: "done", prompts, report, recorded: true });
+    this.#take(["races", races]);
+    this.changed("events");
   }
 
   /** @param {CompareMessage} message */
@@ -100,7 +112,14 @@ export class Comparison {
 
   /** @param {string} run */
   #begin(run) {
-    Object.assign(this, { run, phase: "waiting", text: "", prompts: [], report: null });
+    Object.assign(this, {
+      run,
+      phase: "waiting",
+      text: "",
+      prompts: [],
+      report: null,
+      recorded: false,
+    });
     this.#next = 0;
     this.#races.clear();
     this.changed("begun");

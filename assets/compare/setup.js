@@ -31,13 +31,23 @@ export function setupView(page) {
     () => page.server.cancel(),
     { class: "cx-cancel" },
   );
+  const recorded = button(
+    "recorded",
+    "Show a comparison that was recorded, instead of measuring one",
+    () => page.openRecorded(),
+  );
   const count = h("p", { class: "cx-count", "aria-live": "polite" });
   const element = h(
     "form",
     { class: "sx-card cx-setup", "aria-label": "What to compare", onsubmit: submit },
     fieldset("Methods", methods.element),
     fieldset("Prompts", prompts.element),
-    fieldset("Settings", settings.element, h("div", { class: "cx-actions" }, start, cancel), count),
+    fieldset(
+      "Settings",
+      settings.element,
+      h("div", { class: "cx-actions" }, start, cancel, recorded),
+      count,
+    ),
   );
 
   /** @param {Event} event */
@@ -61,6 +71,7 @@ export function setupView(page) {
     const off = comparison.engine.phase === "failed";
     start.disabled = comparison.live || off;
     cancel.disabled = !comparison.live;
+    recorded.disabled = comparison.live;
     tell();
   }
   return { element, update, asked, live: true };

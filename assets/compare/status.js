@@ -39,8 +39,8 @@ export function statusView(page) {
       share: part,
       left: rest,
     } = going(comparison.batches) ? comparison.batches : comparison;
-    const { engine, report } = comparison;
-    const status = { phase, text: told, share: part, left: rest, engine, report };
+    const { engine, report, recorded } = comparison;
+    const status = { phase, text: told, share: part, left: rest, engine, report, recorded };
     const { kind, words, share, seconds } = state(status);
     element.className = `cx-status is-${kind}`;
     if (text.textContent !== words) text.textContent = words;
@@ -53,17 +53,22 @@ export function statusView(page) {
 }
 
 /**
- * @param {Pick<Comparison, "phase" | "text" | "share" | "left" | "engine" | "report">} comparison
+ * @param {Pick<Comparison, "phase" | "text" | "share" | "left" | "engine" | "report" | "recorded">} comparison
  * @returns {{ kind: string, words: string, share: number | null, seconds: number | null }}
  */
-function state({ phase, text, share, left, engine, report }) {
+function state({ phase, text, share, left, engine, report, recorded }) {
   const quiet = { share: null, seconds: null };
   if (phase === "running")
     return { kind: "running", words: text || "Beginning", share, seconds: left };
   if (phase === "waiting") return { ...quiet, kind: "waiting", words: text };
   if (phase === "failed") return { ...quiet, kind: "failed", words: text };
   if (phase === "stopped") return { ...quiet, kind: "done", words: stopped(report) };
-  if (phase === "done") return { ...quiet, kind: "done", words: `Done. ${report?.fastest ?? ""}` };
+  if (phase === "done")
+    return {
+      ...quiet,
+      kind: "done",
+      words: `${recorded ? "A recorded comparison." : "Done."} ${report?.fastest ?? ""}`,
+    };
   if (engine.phase === "loading") {
     return { kind: "loading", words: `${engine.text} …`, share: engine.fraction, seconds: null };
   }

@@ -4,7 +4,7 @@ import { card } from "../step_explorer/card.js";
 import { button, h, replace } from "../step_explorer/dom.js";
 import { milliseconds, NONE, percent, plural, rate, ratio } from "../step_explorer/numbers.js";
 import { copyMarkdown, saveCsv, saveJson } from "./exports.js";
-import { badge } from "./methods.js";
+import { badge, TUNED } from "./methods.js";
 
 /**
  * @import { Child } from "../step_explorer/dom.js"
@@ -52,7 +52,7 @@ const COLUMNS = [
     "Prompts on which the method wrote plain decoding's very tokens, in this run. The link leads to the evidence, prompt by prompt.",
   ],
 ];
-const WIDTHS = [13.5, 7, 6, 12.5, 8, 14.5, 16, 6.5, 10, 11]; // percent, so that nothing moves as figures come
+const WIDTHS = [16, 7, 6, 12, 8, 14, 15, 6.5, 9.5, 11]; // percent, so that nothing moves as figures come
 const DEPTHS = 4;
 
 /** @param {ComparePage} page */
@@ -135,7 +135,7 @@ function row(page, name) {
   const heading = h(
     "th",
     { scope: "row", title },
-    h("span", { class: "cx-name" }, badge(name), name),
+    h("span", { class: "cx-name" }, badge(name), name, untuned(name)),
   );
   const reason = page.comparison.report?.unavailable[name];
   if (reason) {
@@ -147,6 +147,16 @@ function row(page, name) {
     );
   }
   return h("tr", { "data-method": name }, heading, ...cells(page, name));
+}
+
+/**
+ * What a method's speed may owe to its parameters: only trees are fitted to the machine.
+ * @param {string} name
+ */
+function untuned(name) {
+  if (TUNED.has(name)) return null;
+  const title = "Its parameters are defaults that were not fitted to this machine";
+  return h("small", { class: "cx-untuned", title }, "untuned");
 }
 
 /**

@@ -54,7 +54,7 @@ function costs(trace, { step }) {
   /** @type {[part: string, milliseconds: number][]} */
   const parts = PARTS.map((name) => [name, step.timings[name]]);
   const bars = [bar("this step", parts, total, longest)];
-  if (plain) bars.push(bar("plain step", [["plain", plain]], plain, longest));
+  if (plain) bars.push(bar(rivalStep(trace), [["plain", plain]], plain, longest));
   if (step.floor) bars.push(floorBar(step.floor, longest));
   const listed = h(
     "p",
@@ -72,6 +72,10 @@ function costs(trace, { step }) {
     worth(step),
   ];
 }
+
+/** @param {Trace} trace */
+const rivalStep = ({ rival }) =>
+  rival?.header?.settings.method === "plain" ? "plain step" : "rival’s step";
 
 /**
  * The least time that reading what the step has to read takes.

@@ -9,6 +9,7 @@
 /** @type {Record<string, string | number | boolean | null>} */
 const DEFAULTS = {
   method: "medusa",
+  against: "plain",
   tree: "auto",
   acceptance: "auto",
   temperature: 0,
@@ -54,7 +55,7 @@ export function wantedFrom(hash) {
 
 /**
  * The address of the step on view.
- * @param {{ header: Header | null }} trace
+ * @param {{ header: Header | null, rival?: { header: Header | null } | null }} trace
  * @param {number | null} step
  * @param {string | null} name of a recorded run
  * @param {Example[]} examples
@@ -62,7 +63,7 @@ export function wantedFrom(hash) {
 export function hashOf(trace, step, name, examples) {
   const link = new URLSearchParams();
   if (name) link.set("trace", name);
-  else if (trace.header) describe(link, trace.header, examples);
+  else if (trace.header) describe(link, trace.header, trace.rival?.header ?? null, examples);
   if (step !== null) link.set("step", String(step + 1));
   return `#${link}`;
 }
@@ -70,14 +71,15 @@ export function hashOf(trace, step, name, examples) {
 /**
  * @param {URLSearchParams} link
  * @param {Header} header
+ * @param {Header | null} rival of the race
  * @param {Example[]} examples
  */
-function describe(link, header, examples) {
+function describe(link, header, rival, examples) {
   const example = examples.find(({ prompt }) => prompt === header.prompt);
   if (example) link.set("example", example.name);
   else link.set("prompt", header.prompt);
   /** @type {Record<string, unknown>} */
-  const given = { ...header.settings };
+  const given = { ...header.settings, against: rival?.settings.method };
   const resolved = header.settings.temperature === 0 ? "greedy" : "sample";
   for (const key of SETTINGS) {
     const value = given[key] ?? DEFAULTS[key]; // older traces lack some

@@ -7,6 +7,7 @@ from pydantic import ConfigDict, Field, computed_field
 
 from explorer.analysis.cost_curve import CostCurve
 from explorer.analysis.floor import Floor
+from explorer.analysis.headline import headline
 from explorer.analysis.races import CategoryFigures, MethodFigures, PromptFigures
 from explorer.measuring.assisted_reference import AssistedReference
 from explorer.measuring.llama_cpp import LlamaCpp
@@ -61,7 +62,7 @@ class BenchReport(Schema):
     @property
     def fastest(self) -> str:
         """The verdict on all methods, in a sentence."""
-        return fastest_sentence(self.methods, self.details, self.prompts)
+        return headline(self.races)
 
     @computed_field
     @property
@@ -98,29 +99,6 @@ def verdict_sentence(
     else:
         pays = "pays" if ours.speedup > 1 else "does not pay"
     return f"Speculation {pays} on this machine: {runs} ({facts})."
-
-
-def fastest_sentence(
-    methods: dict[str, MethodFigures], details: dict[str, MethodDetails], prompts: int
-) -> str:
-    """Which method was fastest over all prompts; nothing is claimed that its interval does not
-    bear."""
-    if not details:
-        return ""
-    best = max(details, key=lambda name: methods[name].speedup or 0)
-    ours, detail = methods[best], details[best]
-    theirs = detail.plain_tokens_per_second
-    if ours.speedup is None or ours.tokens_per_second is None or theirs is None:
-        return "The replies are too short to time: ask for more new tokens."
-    sure = "" if detail.half_width is None else f" ± {detail.half_width:.2f}"
-    speeds = f"{ours.tokens_per_second:.1f} against {theirs:.1f} tokens/s"
-    which = f"{best}, at {ours.speedup:.2f}×{sure} plain ({speeds})"
-    over = f"over {prompts} prompt{'' if prompts == 1 else 's'}"
-    if ours.speedup <= 1:
-        return f"No method beat plain decoding {over}: closest was {which}."
-    unsure = detail.half_width is None or ours.speedup - 1 < detail.half_width
-    doubt = ", too little to be sure of with so few prompts" if unsure else ""
-    return f"Fastest {over}: {which}{doubt}."
 
 
 def memory_sentence(name: str, memory: ExtraMemory) -> str:

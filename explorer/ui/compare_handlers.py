@@ -41,7 +41,9 @@ class CompareHandlers:
         self.worker, self.limits = worker, limits
         self.served = served or ServedRows()
         self._sessions: WeakValueDictionary[str, CompareSession] = WeakValueDictionary()
-        self.page: ComparePage = build_compare_page(limits, self.missed)
+        self.page: ComparePage = build_compare_page(
+            limits, self.missed, runs=not worker.recorded_only
+        )
 
     def missed(self, key: str, first: int) -> str:
         """The events of a comparison from number `first` on, for a browser that lacks some."""

@@ -32,11 +32,14 @@ class ComparePage:
     served: gr.HTML
 
 
-def build_compare_page(limits: Limits, missed: Callable[[str, int], str]) -> ComparePage:
+def build_compare_page(
+    limits: Limits, missed: Callable[[str, int], str], runs: bool = True
+) -> ComparePage:
     """Lay out the page inside the current gr.Blocks.
 
     The value of `compare` is the latest message of a CompareSession; `missed(run, first)` gives a
-    comparison's message from event number `first` on, for a browser that missed some.
+    comparison's message from event number `first` on, for a browser that missed some. `runs`
+    False: the recorded comparison only (assets/compare/recorded.json).
     """
 
     def missed_events(asked: object) -> str:
@@ -53,7 +56,7 @@ def build_compare_page(limits: Limits, missed: Callable[[str, int], str]) -> Com
             apply_default_css=False,
             server_functions=[missed_events],
             elem_id="mx-compare",
-            setup=json.dumps(setup(limits)),
+            setup=json.dumps(setup(limits) | {"runs": runs}),
         ),
         served=plain_html("", "mx-served"),
     )

@@ -18,7 +18,7 @@ from explorer.ui.examples import CHANGED, EXAMPLES
 from explorer.ui.limits import Limits
 from explorer.ui.page import NOTHING_YET, Page, build_page
 from explorer.ui.parts import MANY, QUIET
-from explorer.ui.runs import RUNS, at_hand, checked_settings, sentence, until_turn
+from explorer.ui.runs import RUNS, at_hand, checked_rival, checked_settings, sentence, until_turn
 from explorer.ui.session import Session, stop_session
 from explorer.ui.settings import SettingsInputs, shown_settings
 from explorer.ui.updates import Update
@@ -64,7 +64,7 @@ class Handlers:
             if prompt is None and (reason := self._why_not(last)):
                 raise ExplorerError(reason)
             stop_session(last)
-            settings = self._settings(prompt, values)
+            settings, against = self._settings(prompt, values)
         except ExplorerError as error:
             session.phase, session.problem = "failed", str(error)
             yield {self.page.session: session} | self._standing(session)
@@ -78,7 +78,7 @@ class Handlers:
             yield from self._wait(session, ticket)
             begin = session.earlier if prompt is None else prompt
             if begin is not None:
-                yield from self._race(session, ticket, begin, settings)
+                yield from self._race(session, ticket, begin, settings, against)
         finally:
             self.worker.leave(ticket)
         if not session.superseded:
@@ -103,10 +103,14 @@ class Handlers:
         shown = updates.progress(self.page, self.worker)
         return shown | updates.status(self.page, session or Session(), self.worker)
 
-    def _settings(self, prompt: str | None, values: tuple[object, ...]) -> DecodeSettings:
+    def _settings(
+        self, prompt: str | None, values: tuple[object, ...]
+    ) -> tuple[DecodeSettings, str]:
+        """The settings of a run, and the method that it races against."""
         given = dict(zip(SettingsInputs.names(), values, strict=True))
         given["system_prompt"] = given["system_prompt"] or None
-        return checked_settings(prompt, given, self.limits, continues=prompt is None)
+        against = checked_rival(given.pop("against"), given["method"])
+        return checked_settings(prompt, given, self.limits, continues=prompt is None), against
 
     def _standing(self, session: Session) -> Update:
         """The buttons and the status line."""
@@ -141,6 +145,7 @@ class Handlers:
         ticket: Ticket,
         begin: str | Continuation,
         settings: DecodeSettings,
+        against: str,
     ) -> Iterator[Update]:
         if session.phase == "failed":
             return
@@ -148,7 +153,7 @@ class Handlers:
         try:
             lab = self.worker.lab
             if lab is not None and not ticket.cancel.is_set():
-                turns = self.worker.race(ticket, begin, at_hand(settings, lab))
+                turns = self.worker.race(ticket, begin, at_hand(settings, lab), against)
                 yield from self._stream(session, turns)
             session.phase = "stopped" if ticket.cancel.is_set() else "done"
         except Exception as error:

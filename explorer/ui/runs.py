@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from explorer.records.errors import ExplorerError
+from explorer.records.methods import METHODS, PLAIN
 from explorer.records.settings import DecodeSettings, decode_settings
 from explorer.ui.limits import Limits
 from explorer.ui.worker import ModelWorker, Ticket
@@ -33,6 +34,15 @@ def checked_settings(
     settings = decode_settings(**given)
     limits.check("" if continues else prompt, settings)
     return settings
+
+
+def checked_rival(against: object, method: object) -> str:
+    """The other lane's method. Raises ExplorerError for one that is unknown or the run's own."""
+    if not isinstance(against, str) or against not in METHODS:
+        raise ExplorerError(f"There is no method '{against!s:.40}' to race against.")
+    if against == method and method != PLAIN:
+        raise ExplorerError(f"{method} would race against itself: choose another rival.")
+    return against
 
 
 def at_hand(settings: DecodeSettings, lab: Lab) -> DecodeSettings:

@@ -7,7 +7,7 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.records.methods import METHODS, Parameter, methods_heeding, parameters
+from explorer.records.methods import METHODS, PLAIN, Parameter, methods_heeding, parameters
 from explorer.records.settings import DecodeSettings
 from explorer.ui.limits import Limits
 
@@ -29,9 +29,10 @@ ROOT_RULES = [
 
 @dataclass(frozen=True)
 class SettingsInputs:
-    """The inputs of a run's settings; the names are those of DecodeSettings."""
+    """The inputs of a run: names as in DecodeSettings, and `against`, the rival of the race."""
 
     method: gr.Dropdown
+    against: gr.Dropdown
     tree: gr.Dropdown
     acceptance: gr.Dropdown
     temperature: gr.Slider
@@ -83,6 +84,13 @@ def settings_inputs(limits: Limits) -> SettingsInputs:
             "(lookahead), or the text so far (prompt-lookup).",
             elem_id="mx-method",
         )
+        against = gr.Dropdown(
+            list(METHODS),
+            value=PLAIN,
+            label="Against",
+            info="The other lane of the race: plain decoding, or another method.",
+            elem_id="mx-against",
+        )
         tree = gr.Dropdown(
             list(limits.trees),
             value=DEFAULTS.tree,
@@ -125,6 +133,7 @@ def settings_inputs(limits: Limits) -> SettingsInputs:
         )
     return SettingsInputs(
         method=method,
+        against=against,
         tree=tree,
         acceptance=acceptance,
         max_new_tokens=max_new_tokens,

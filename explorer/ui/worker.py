@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 from explorer.records.continuation import Continuation
 from explorer.records.errors import ExplorerError
 from explorer.records.events import Event
+from explorer.records.methods import PLAIN
 from explorer.records.progress import Progress
 from explorer.records.settings import DecodeSettings
 
@@ -124,10 +125,14 @@ class ModelWorker:
             return self._queue.index(ticket) if ticket in self._queue else 0
 
     def race(
-        self, ticket: Ticket, prompt: str | Continuation, settings: DecodeSettings
+        self,
+        ticket: Ticket,
+        prompt: str | Continuation,
+        settings: DecodeSettings,
+        against: str = PLAIN,
     ) -> Turns[Event]:
-        """A run in turns. Raises ExplorerError unless the model is loaded."""
-        return self.turns(lambda lab: lab.race(prompt, settings, ticket.cancel))
+        """A run in turns beside another method. Raises ExplorerError unless the model is loaded."""
+        return self.turns(lambda lab: lab.race(prompt, settings, ticket.cancel, against))
 
     def turns(self, begin: Callable[[Lab], Iterator[Item]]) -> Turns[Item]:
         """What `begin` starts, in turns. Raises ExplorerError unless the model is loaded."""

@@ -3,9 +3,8 @@
 import pytest
 
 from explorer.analysis.races import MethodFigures
-from explorer.measuring.bench_report import fastest_sentence, memory_sentence, verdict_sentence
+from explorer.measuring.bench_report import memory_sentence, verdict_sentence
 from explorer.measuring.memory import ExtraMemory
-from explorer.measuring.method_details import MethodDetails
 
 
 def figures(step_ms=20, speedup=None):
@@ -18,20 +17,6 @@ def figures(step_ms=20, speedup=None):
         step_ms=step_ms,
         speedup=speedup,
         shares=None,
-    )
-
-
-def details(half_width):
-    return MethodDetails(
-        explanation="",
-        identical_prompts=3,
-        plain_tokens_per_second=16.04,
-        half_width=half_width,
-        acceptance=[],
-        emitted_per_step={},
-        per_category={},
-        memory=None,
-        prediction=None,
     )
 
 
@@ -53,40 +38,6 @@ def test_a_slowdown_is_not_called_a_speedup(speedup, words):
 def test_nothing_measured_nothing_claimed():
     assert "cannot say" in verdict_sentence(None, {"plain": figures()}, None)
     assert "cannot say" in verdict_sentence("medusa", {}, None)
-    assert fastest_sentence({"plain": figures()}, {}, 3) == ""
-
-
-@pytest.mark.parametrize(
-    ("speedups", "half_width", "sentence"),
-    [
-        (
-            {"medusa": 1.1, "hydra": 1.25},
-            0.05,
-            "Fastest over 3 prompts: hydra, at 1.25× ± 0.05 plain (20.0 against 16.0 tokens/s).",
-        ),
-        (
-            {"medusa": 1.04, "hydra": 1.02},
-            0.05,
-            "Fastest over 3 prompts: medusa, at 1.04× ± 0.05 plain (20.0 against 16.0 tokens/s), "
-            "too little to be sure of with so few prompts.",
-        ),
-        (
-            {"medusa": 0.9, "hydra": 0.8},
-            None,
-            "No method beat plain decoding over 3 prompts: closest was medusa, at 0.90× plain "
-            "(20.0 against 16.0 tokens/s).",
-        ),
-        (
-            {"medusa": None},
-            None,
-            "The replies are too short to time: ask for more new tokens.",
-        ),
-    ],
-)
-def test_the_fastest_is_named_as_surely_as_its_interval_bears(speedups, half_width, sentence):
-    methods = {name: figures(30, speedup) for name, speedup in speedups.items()}
-    every = {name: details(half_width) for name in speedups}
-    assert fastest_sentence(methods, every, 3) == sentence
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,9 @@ ENDLESS = "an endless text"
 class Watching(FakeLab):
     """Remembers what it was asked to begin with."""
 
-    def race(self, prompt, settings, cancel=None):
+    def race(self, prompt, settings, cancel=None, against="plain"):
         self.begun = (prompt, settings)
-        return super().race(prompt, settings, cancel)
+        return super().race(prompt, settings, cancel, against)
 
 
 def continued(handlers, session, **changes):

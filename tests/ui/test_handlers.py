@@ -21,6 +21,7 @@ from tests.ui.fakes import FakeLab
 
 DEFAULTS = {
     "method": "medusa",
+    "against": "plain",
     "tree": "auto",
     "acceptance": "auto",
     "temperature": 0,
@@ -250,14 +251,24 @@ def test_the_method_that_was_chosen_races():
     asked = []
 
     class Watching(FakeLab):
-        def race(self, prompt, settings, cancel=None):
-            asked.append(settings.method)
-            return super().race(prompt, settings, cancel)
+        def race(self, prompt, settings, cancel=None, against="plain"):
+            asked.append((settings.method, against))
+            return super().race(prompt, settings, cancel, against)
 
     handlers = handlers_of(Watching())
-    for method in ("medusa", "prompt-lookup", "hydra"):
-        list(handlers.run(None, "hi", *values(method=method)))
-    assert asked == ["medusa", "prompt-lookup", "hydra"]
+    pairs = [("medusa", "plain"), ("prompt-lookup", "medusa"), ("hydra", "lookahead")]
+    for method, against in pairs:
+        list(handlers.run(None, "hi", *values(method=method, against=against)))
+    assert asked == pairs
+
+
+@pytest.mark.parametrize(
+    ("against", "said"), [("medusa", "against itself"), ("<b>", "There is no method"), (None, "no")]
+)
+def test_a_rival_that_cannot_be_is_refused(against, said):
+    session, _ = finished(handlers_of(), method="medusa", against=against)
+    assert session.phase == "failed"
+    assert said in session.problem
 
 
 def test_a_model_without_heads_races_plain_against_plain():
@@ -266,9 +277,9 @@ def test_a_model_without_heads_races_plain_against_plain():
     class Bare(FakeLab):
         method = "plain"
 
-        def race(self, prompt, settings, cancel=None):
+        def race(self, prompt, settings, cancel=None, against="plain"):
             asked.append(settings.method)
-            return super().race(prompt, settings, cancel)
+            return super().race(prompt, settings, cancel, against)
 
     list(handlers_of(Bare()).run(None, "hi", *values()))
     assert asked == ["plain"]

@@ -90,8 +90,8 @@ def test_all_work_is_on_one_thread():
     names = set()
 
     class Watched(FakeLab):
-        def race(self, prompt, settings, cancel=None):
-            for event in super().race(prompt, settings, cancel):
+        def race(self, prompt, settings, cancel=None, against="plain"):
+            for event in super().race(prompt, settings, cancel, against):
                 names.add(threading.current_thread().name)
                 yield event
 

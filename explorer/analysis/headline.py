@@ -1,0 +1,98 @@
+"""What a comparison came to, in a sentence that its races bear.
+
+"Fastest" is said of a method only after a paired test against plain decoding and against the
+runner-up: the same prompts, each method's speedup over the plain lane of its own race.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import ttest_1samp
+
+from explorer.analysis.races import PromptFigures, geometric_half_width, geometric_mean
+
+LEVEL = 0.05  # a p-value below it counts as a difference
+TOO_SHORT = "The replies are too short to time: ask for more new tokens."
+
+
+@dataclass(frozen=True)
+class _Lane:
+    """A method's speedups over plain decoding by the number of the prompt."""
+
+    name: str
+    speedups: Mapping[int, float]
+
+    @property
+    def typical(self) -> float:
+        return geometric_mean(self.speedups.values()) or 0.0
+
+    def __str__(self) -> str:
+        half_width = geometric_half_width(self.speedups.values())
+        sure = "" if half_width is None else f" ± {half_width:.2f}"
+        return f"{self.name} at {self.typical:.2f}×{sure}"
+
+
+def headline(races: Iterable[PromptFigures]) -> str:
+    """Which method was the fastest, if one was; empty without races."""
+    lanes = _lanes(races)
+    if not lanes:
+        return ""
+    if not any(lane.speedups for lane in lanes):
+        return TOO_SHORT
+    best, *others = sorted(lanes, key=lambda lane: -lane.typical)
+    prompts = len(best.speedups)
+    if prompts == 1:
+        return f"One prompt decides nothing; on this one {best} plain decoding came first."
+    over = f"over {prompts} prompts"
+    chance = p_value(np.log(list(best.speedups.values())))
+    if best.typical <= 1:
+        return f"No method beat plain decoding {over}: closest was {best}."
+    if chance >= LEVEL:
+        return (
+            f"No method is clearly faster than plain decoding {over}: {best} comes first, which "
+            f"chance explains (p = {chance:.2f})."
+        )
+    return f"{_beside(best, others)} {over}: {_figures(best, others)}."
+
+
+def p_value(logs: Sequence[float] | np.ndarray) -> float:
+    """Two-sided p of a mean of 0, from Student's t; 1 where nothing can be told."""
+    values = np.asarray(logs, dtype=float)
+    if len(values) < 2:
+        return 1.0
+    if np.ptp(values) == 0:  # no scatter: Student's t is not defined
+        return 1.0 if values[0] == 0 else 0.0
+    return float(ttest_1samp(values, 0.0).pvalue)
+
+
+def _beside(best: _Lane, others: Sequence[_Lane]) -> str:
+    """The subject of the sentence: one fastest method, or those that cannot be told apart."""
+    level = [lane.name for lane in others if _between(best, lane) >= LEVEL]
+    if not level:
+        return f"{best.name} is the fastest"
+    return f"{best.name} is faster than plain decoding, not clearly than {' or '.join(level)},"
+
+
+def _figures(best: _Lane, others: Sequence[_Lane]) -> str:
+    told = f"{best} plain"
+    if not others:
+        return told
+    return f"{told}, then {others[0]} (paired t-test: p = {_between(best, others[0]):.2g})"
+
+
+def _between(one: _Lane, other: _Lane) -> float:
+    """p of no difference between two methods, prompt by prompt."""
+    both = one.speedups.keys() & other.speedups.keys()
+    return p_value([np.log(one.speedups[i] / other.speedups[i]) for i in sorted(both)])
+
+
+def _lanes(races: Iterable[PromptFigures]) -> list[_Lane]:
+    found: dict[str, dict[int, float]] = {}
+    for race in races:
+        lane = found.setdefault(race.method, {})
+        if race.speedup:
+            lane[race.number] = race.speedup
+    return [_Lane(name, speedups) for name, speedups in found.items()]

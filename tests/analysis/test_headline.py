@@ -1,0 +1,55 @@
+"""A comparison in a sentence: nothing is called the fastest that its races do not bear."""
+
+from __future__ import annotations
+
+import pytest
+from scipy.stats import ttest_rel
+
+from explorer.analysis.headline import TOO_SHORT, headline, p_value
+from explorer.analysis.races import PromptFigures
+
+
+def races(**methods):
+    """One race for each speedup of each method."""
+    return [
+        PromptFigures(
+            number=number, id=str(number), category="", method=name, tokens=9, identical=True,
+            tokens_per_step=1.0, tokens_per_second=1.0, plain_tokens_per_second=1.0,
+            speedup=speedup, half_width=None,
+        )
+        for name, speedups in methods.items()
+        for number, speedup in enumerate(speedups)
+    ]  # fmt: skip
+
+
+def test_a_clear_winner_is_called_the_fastest():
+    told = headline(races(medusa=[1.2, 1.1, 1.3, 1.2], hydra=[1.4, 1.31, 1.5, 1.38]))
+    assert told.startswith("hydra is the fastest over 4 prompts: hydra at 1.40×")
+    assert "then medusa at 1.20×" in told
+    assert "paired t-test" in told
+
+
+def test_methods_that_chance_could_have_ordered_are_not_ordered():
+    told = headline(races(medusa=[1.5, 1.1, 1.4, 1.2], hydra=[1.2, 1.4, 1.2, 1.45]))
+    assert "hydra is faster than plain decoding, not clearly than medusa, over 4 prompts" in told
+    assert "is the fastest" not in told
+
+
+def test_plain_decoding_is_a_competitor():
+    told = headline(races(medusa=[1.6, 0.7, 1.5, 0.8], lookahead=[0.5] * 4))
+    assert told.startswith("No method is clearly faster than plain decoding over 4 prompts")
+    assert "closest was medusa at 0.90×" in headline(races(medusa=[0.9, 0.9]))
+
+
+def test_one_prompt_decides_nothing_and_no_time_says_nothing():
+    assert headline(races(medusa=[1.9])).startswith("One prompt decides nothing")
+    assert headline(races(medusa=[None, None])) == TOO_SHORT
+    assert headline([]) == ""
+
+
+def test_the_test_is_students_paired():
+    one, other = [0.3, 0.1, 0.25, 0.2], [0.2, 0.12, 0.1, 0.05]
+    differences = [a - b for a, b in zip(one, other, strict=True)]
+    assert p_value(differences) == pytest.approx(ttest_rel(one, other).pvalue)
+    assert p_value([0.1, 0.1]) == 0.0  # nothing scatters
+    assert p_value([0.1]) == 1.0
