@@ -91,6 +91,10 @@ export class Chart {
   }
 }
 
+/** @param {number} value */
+const plain = (value) =>
+  value >= 1000 ? significant(value, 2) : String(Number(value.toPrecision(2)));
+
 /** @typedef {(value: number) => number} Scale */
 /** @typedef {{ left: number, right: number, top: number, bottom: number }} Taken */
 
@@ -142,7 +146,7 @@ export function ticks({ min, max, log, ticks: given }) {
 function axes(x, y, across, up, width, height) {
   const bottom = height - MARGIN.bottom;
   const written = (/** @type {Axis} */ axis, /** @type {number} */ value) =>
-    (axis.format ?? ((one) => significant(one, 2)))(value);
+    (axis.format ?? plain)(value);
   return [
     ...ticks(y).flatMap((value) => [
       s("path", { class: "lx-grid", d: `M${MARGIN.left} ${up(value)}H${width - MARGIN.right}` }),

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from explorer.analysis import formulas
+from explorer.analysis.cost_file import shipped_costs
 from explorer.learn.chapters import chapters
-from explorer.learn.formats import significant
+from explorer.learn.draft_and_verify import drafting_ratio
+from explorer.learn.formats import significant, size
+from explorer.learn.llms import llm
 from explorer.learn.machines import GPUS
 from tests.browser.conftest import serving
 
@@ -132,3 +135,48 @@ def test_the_memory_wall_shows_what_the_formulas_give(learn):
     set_slider(page, "Batch", 9)  # 512 sequences: the slack is used up
     assert figure(page, "idle") == "0 %"
     assert "Compute-bound" in page.inner_text(".is-current [role=status] >> nth=0")
+
+
+def test_draft_and_verify_shows_what_the_formulas_give(learn):
+    page = learn("draft_and_verify")
+    costs = next(iter(shipped_costs().values())).curves_at(1)[0]
+    for places, alpha, k, ratio in (((80, 4, 10), 0.8, 4, 0.1), ((30, 2, 40), 0.3, 2, 0.4)):
+        for label, place in zip(("rate", "Drafts K", "T draft"), places, strict=True):
+            set_slider(page, label, place)
+        assert figure(page, "tokens") == f"{formulas.expected_tokens(alpha, k):.2f}"
+        assert figure(page, "ideal") == f"{formulas.idealised_speedup(alpha, k, ratio):.2f}×"
+        real = formulas.speedup_at_cost(alpha, k, ratio, costs.at(k + 1))
+        assert figure(page, "real") == f"{real:.2f}×"
+
+
+def test_the_printed_rule_is_shown_to_be_wrong(learn):
+    page = learn("draft_and_verify")
+    set_slider(page, "rate", 60)  # 1.31 accepted drafts, for the price of 1.9 passes
+    note = page.inner_text(".is-current [role=status] >> nth=0")
+    assert "The printed rule is wrong here." in note
+
+
+def test_the_memory_of_a_draft_model(learn):
+    page = learn("draft_and_verify")
+    page.click("text=What memory?")
+    large, small = llm("Llama 3 70B"), llm("Llama 3 8B")
+    for model, bits, weights, cache in (
+        (large, 4, "weights", "cache"),
+        (small, 16, "draft", "draftCache"),
+    ):
+        assert figure(page, weights) == size_of(formulas.weight_bytes(model.parameters, bits))
+        sizes = model.layers, model.kv_heads, model.head_size
+        assert figure(page, cache) == size_of(formulas.kv_cache_bytes(*sizes, 8192))
+
+
+def test_a_draft_on_many_gpus(learn):
+    page = learn("draft_and_verify")
+    page.click("text=On many GPUs?")
+    assert float(figure(page, "ratio")) == float(significant(drafting_ratio(8), 2))
+    set_slider(page, "GPUs", 0)
+    assert float(figure(page, "ratio")) == float(significant(drafting_ratio(1), 2))
+
+
+def size_of(value: float) -> str:
+    """Bytes as the page writes them."""
+    return size(value).replace("\u202f", " ")
