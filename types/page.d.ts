@@ -89,7 +89,7 @@ export interface PackedStep {
   z?: PackedTop | null;
   u?: [codes: string[], rows: number[]] | null;
   s?: string[] | null;
-  f?: [number, number] | null;
+  f?: [number, number, number | null] | null;
   fx?: number | null;
   l: Step["lookahead"];
   ms: number[];

@@ -472,11 +472,12 @@ export interface Step {
   over_floor: number | null;
 }
 
-/** What a step had to read, and how long that takes at this machine's measured bandwidth. */
+/** What a step had to read and to multiply, and how long that takes at measured rates. */
 export interface StepFloor {
   /** weights of model and heads, keys and values */
   bytes: number;
   milliseconds: number;
+  arithmetic_ms?: number | null;
 }
 
 /** What a reader can do next: look at a step, or run again with some settings changed. */

@@ -78,13 +78,18 @@ const rivalStep = ({ rival }) =>
   rival?.header?.settings.method === "plain" ? "plain step" : "rival’s step";
 
 /**
- * The least time that reading what the step has to read takes.
+ * The least time that reading and multiplying what the step has to takes.
  * @param {NonNullable<Step["floor"]>} floor
  * @param {number} longest
  */
-function floorBar({ bytes, milliseconds: least }, longest) {
+function floorBar({ bytes, milliseconds: least, ...rest }, longest) {
   const row = bar("floor", [["floor", least]], least, longest);
-  row.title = `This step had to read ${Math.round(bytes / 1e6)} MB. ${FLOOR}`;
+  const multiplying = rest.arithmetic_ms ?? null;
+  const products =
+    multiplying === null
+      ? ""
+      : ` Its products take ${milliseconds(multiplying)} ms at the speed of multiplying that was measured; the longer of the two is drawn.`;
+  row.title = `This step had to read ${Math.round(bytes / 1e6)} MB. ${FLOOR}${products}`;
   return row;
 }
 

@@ -127,8 +127,9 @@ function topsOf(ids, probs, width) {
   return tops;
 }
 
-/** @param {[number, number] | null} packed */
-const floorOf = (packed) => packed && { bytes: packed[0], milliseconds: packed[1] };
+/** @param {[number, number, number | null] | null} packed */
+const floorOf = (packed) =>
+  packed && { bytes: packed[0], milliseconds: packed[1], arithmetic_ms: packed[2] };
 
 /** @param {PackedPosition} packed */
 function positionOf([index, base_choice, ...heads]) {

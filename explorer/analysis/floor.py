@@ -1,4 +1,4 @@
-"""The floor of a step: the bytes that it must read, at the speed that this machine reads memory.
+"""The floor of a step: what it must read and multiply, at the speeds that this machine reached.
 
 A one-row pass reads every weight once, so on most machines it cannot be faster than that
 reading. The floor assumes that every byte comes from memory in every step. Where the
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel as Schema
 from pydantic import ConfigDict
 
-from explorer.analysis.formulas import read_milliseconds
+from explorer.analysis.formulas import multiply_milliseconds, read_milliseconds
 from explorer.records.floor import StepFloor
 
 ASSUMES = (
@@ -26,20 +26,30 @@ ASSUMES = (
 @dataclass(frozen=True)
 class StepReads:
     """The bytes that a step has to read: weights of the base model and of the heads, and keys
-    and values of each token in the KV cache."""
+    and values of each token in the KV cache. And the floating-point operations of one row of its
+    verify pass, LM head included; those of attention over the cache and of the heads are few
+    beside them and not counted, which keeps the floor a floor."""
 
     weights: int
     heads: int
     cache_per_token: int
+    row_operations: int = 0
 
     def bytes_at(self, context_length: int) -> int:
         """The sum at a context of this many tokens."""
         return self.weights + self.heads + self.cache_per_token * context_length
 
-    def floor_at(self, context_length: int, bandwidth: float) -> StepFloor:
-        """The step's floor if memory is read with `bandwidth` GB/s."""
+    def floor_at(
+        self, context_length: int, bandwidth: float, rows: int = 1, rate: float | None = None
+    ) -> StepFloor:
+        """The floor of a step of `rows` rows, where memory is read with `bandwidth` GB/s and
+        matrices are multiplied with `rate` TFLOP/s, if that is known."""
         read = self.bytes_at(context_length)
-        return StepFloor(bytes=read, milliseconds=read_milliseconds(read, bandwidth))
+        memory, arithmetic = read_milliseconds(read, bandwidth), None
+        if rate is not None:
+            arithmetic = multiply_milliseconds(rows * self.row_operations, rate)
+        least = max(memory, arithmetic or 0.0)
+        return StepFloor(bytes=read, milliseconds=least, arithmetic_ms=arithmetic)
 
 
 class MethodFloor(Schema):

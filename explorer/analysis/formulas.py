@@ -135,6 +135,15 @@ def read_milliseconds(size: int, bandwidth: float) -> float:
     return size / bandwidth / 1e6
 
 
+def multiply_milliseconds(operations: float, rate: float) -> float:
+    """Milliseconds of so many floating-point operations at `rate` TFLOP/s (10¹² a second).
+
+    The other roof of the roofline model. Raises ValueError unless the rate is above 0.
+    """
+    _require_positive("rate", rate)
+    return operations / rate / 1e9
+
+
 def weight_bytes(parameters: float, bits: float) -> float:
     """Bytes that N parameters take with `bits` each: N · bits / 8.
 

@@ -15,6 +15,7 @@ from explorer.records.settings import (
     Backend,
     DecodeSettings,
     Device,
+    HeadsDtype,
     RootRule,
     decode_settings,
     setting_names,
@@ -45,6 +46,7 @@ def add_model_options(parser: argparse.ArgumentParser, fewer_heads: bool = True)
             metavar="N",
             help="use only the first N heads (default: all of the checkpoint)",
         )
+        add_lighter_options(group)
     group.add_argument(
         "--adapter",
         metavar="FOLDER",
@@ -62,11 +64,31 @@ def add_model_options(parser: argparse.ArgumentParser, fewer_heads: bool = True)
     output.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
 
+def add_lighter_options(group: argparse._ActionsContainer) -> None:
+    """Ways to make heads that were trained with heavy projections lighter."""
+    group.add_argument(
+        "--heads-dtype",
+        choices=get_args(HeadsDtype),
+        default="auto",
+        help="nf4: hold the heads' projection in 4 bits (default auto: as it is, or faster where "
+        "the heads are made for it)",
+    )
+    group.add_argument(
+        "--heads-vocabulary",
+        type=at_least(64),
+        metavar="N",
+        help="let the heads choose between N frequent tokens alone (default: all of theirs)",
+    )
+
+
 def asked_for(args: argparse.Namespace) -> dict[str, Any]:
     """The model and heads that the options name, as `model_options` and `load` take them."""
-    names = ("preset", "model", "heads", "backend", "device", "adapter", "num_heads")
+    names = ("preset", "model", "heads", "backend", "device", "adapter")
     asked = {name: getattr(args, name, None) for name in names}
-    return {name: value for name, value in asked.items() if name != "num_heads" or value}
+    for name in ("num_heads", "heads_dtype", "heads_vocabulary"):  # not every command has them
+        if value := getattr(args, name, None):
+            asked[name] = value
+    return asked
 
 
 def load_lab(args: argparse.Namespace, console: Console, heads: str | None = None) -> Lab:

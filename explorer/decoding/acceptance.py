@@ -73,6 +73,18 @@ class AcceptanceRule:
         """The verdict on the draft: logits [n, V] of its pass, absolute position of the root."""
         raise NotImplementedError
 
+    def choices(self, draft: Draft, logits: torch.Tensor, position: int) -> torch.Tensor | None:
+        """Per row the token wanted below it [n], beside the logits; None for rules that judge
+        otherwise."""
+        return None
+
+    def verdict(self, path: list[int], choices: list[int]) -> Verdict:
+        """The verdict on a path that follows `choices`, of which it looked at those of the path."""
+        looked = [NOT_ASKED] * len(choices)
+        for row in path:
+            looked[row] = choices[row]
+        return Verdict(path, choices[path[-1]], looked)
+
 
 def follow(tree: Tree, tokens: list[int], wanted: Callable[[int], int]) -> tuple[list[int], int]:
     """From the root on, follow the child that holds `wanted(row)` after each row.
@@ -100,6 +112,14 @@ class Greedy(AcceptanceRule):
         choices = argmax_rows(logits)
         path, bonus = follow(draft.tree, draft.tokens.tolist(), choices.__getitem__)
         return Verdict(path, bonus, choices)
+
+    def choices(self, draft: Draft, logits: torch.Tensor, position: int) -> torch.Tensor | None:
+        """See AcceptanceRule."""
+        return logits.argmax(dim=-1)
+
+    def verdict(self, path: list[int], choices: list[int]) -> Verdict:
+        """See AcceptanceRule; this rule looks at every row."""
+        return Verdict(path, choices[path[-1]], choices)
 
 
 class Sample(AcceptanceRule):
@@ -131,6 +151,13 @@ class Sample(AcceptanceRule):
 
         path, bonus = follow(tree, draft.tokens.tolist(), wanted)
         return Verdict(path, bonus, choices)
+
+    def choices(self, draft: Draft, logits: torch.Tensor, position: int) -> torch.Tensor | None:
+        """See AcceptanceRule."""
+        if draft.proposals is not None:
+            return None
+        at = (draft.tree.depths + position + 1).tolist()
+        return self._draw.each(distribution(logits, self._settings), at)
 
     def _reject(
         self, draft: Draft, proposals: Proposals, logits: torch.Tensor, position: int

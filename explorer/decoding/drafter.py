@@ -74,7 +74,7 @@ class Context:
     hidden    [1, H], the hidden state that chose it, of the position before
     text      token ids of prompt and reply, the root included
     max_depth how deep a tree may be: no deeper than what is still wanted
-    lap       the step's clock (loop.Stopwatch): forward passes of a drafter are its lap "heads"
+    lap       the step's clock (models/clock.py): forward passes of a drafter are its lap "heads"
     """
 
     root: int
@@ -93,6 +93,16 @@ class Drafter:
     def draft(self, context: Context) -> Draft:
         """The candidate tree of this step; its root is `context.root`."""
         raise NotImplementedError
+
+    def look_ahead(self, hidden: torch.Tensor) -> Sequence[torch.Tensor]:
+        """Start on the next draft, from the hidden state [1, H] that chooses its root.
+
+        Called before the host knows that root (decoding/ahead.py). `arrived` gets the tensors.
+        """
+        return ()
+
+    def arrived(self, tensors: Sequence[torch.Tensor]) -> None:
+        """The tensors of `look_ahead`, on the host."""
 
     def update(self, logits: torch.Tensor) -> None:
         """Learn from the pass: the logits [asked, V] of the draft's extra rows."""

@@ -6,7 +6,6 @@ drafter that offers the bare root, so both lanes of a race run this very code.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Generator
 from dataclasses import dataclass, field
 
@@ -14,31 +13,15 @@ import torch
 import torch.nn.functional as F
 
 from explorer.decoding.acceptance import AcceptanceRule, Verdict
+from explorer.decoding.ahead import judge_ahead
 from explorer.decoding.cache import AnyCache, KVCache
 from explorer.decoding.drafter import Context, Draft, Drafter, bare_root
 from explorer.decoding.tree import causal_mask
 from explorer.models.base import LanguageModel
+from explorer.models.clock import Stopwatch
+from explorer.models.static_cache import StaticCache
 
 PREFILL_CHUNK = 256  # tokens a pass
-
-
-class Stopwatch:
-    """Splits a step's time into named laps, in seconds, with the device's queue emptied first."""
-
-    def __init__(self, model: LanguageModel) -> None:
-        self._model = model
-        self.laps: dict[str, float] = {}
-        self._last = self._now()
-
-    def _now(self) -> float:
-        self._model.synchronise()
-        return time.perf_counter()
-
-    def lap(self, name: str) -> None:
-        """Book the time since the last lap under `name`."""
-        now = self._now()
-        self.laps[name] = self.laps.get(name, 0.0) + now - self._last
-        self._last = now
 
 
 @dataclass(frozen=True)
@@ -102,8 +85,8 @@ def decode(
     It ends at an end-of-sequence token, after `max_new_tokens`, or at the context limit. Closing
     the generator frees the cache.
     """
-    cache, text = KVCache.of(model), list(prompt)
-    clock = Stopwatch(model)
+    cache, text = KVCache.of(model, len(prompt) + max_new_tokens), list(prompt)
+    clock = model.stopwatch()
     hidden = prefill(model, prompt, cache)
     logits = model.logits(hidden)[0]
     root = rule.first(logits, len(prompt))
@@ -116,7 +99,7 @@ def decode(
             yield StepResult(bare_root(root), cache.length, [root])
             return
         text.append(root)
-        context = Context(root, hidden, text, left - 1, (clock := Stopwatch(model)).lap)
+        context = Context(root, hidden, text, left - 1, (clock := model.stopwatch()).lap)
         result = step(model, drafter, rule, cache, context, clock)
         yield result
         if result.emitted[-1] in model.eos_ids:
@@ -143,7 +126,10 @@ def step(
     if asked is not None:
         drafter.update(asked)
         clock.lap("draft")
-    verdict = rule.judge(draft, logits, length)
+    verdict = None
+    if isinstance(cache, StaticCache) and draft.extra is None:
+        verdict = judge_ahead(rule, drafter, draft, hidden, logits, cache, clock.lap)
+    verdict = verdict or rule.judge(draft, logits, length)
     emitted = until_eos(draft.tokens[verdict.path].tolist(), model.eos_ids)
     clock.lap("accept")
     cache.commit(verdict.path)

@@ -6,6 +6,8 @@ The node at rank path (r₁, …, r_d) holds the rank-r_d prediction of head d (
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 
 from explorer.decoding.drafter import Context, Draft, Drafter, DraftRecord
@@ -37,13 +39,24 @@ class MedusaDrafter(Drafter):
     def __init__(self, heads: MedusaHeads, tree: Tree | DynamicTree) -> None:
         self.heads = heads
         self.tree = tree
+        self._guesses: Sequence[torch.Tensor] = ()  # ids and probabilities made ahead
         self.top = max(TOP, tree.width) if isinstance(tree, Tree) else TOP
         if isinstance(tree, Tree):
             require_fit(tree, heads.config.num_heads, heads.config.output_size)
 
+    def look_ahead(self, hidden: torch.Tensor) -> Sequence[torch.Tensor]:
+        """The heads' guesses, which need no root."""
+        return self.heads.propose(hidden, self.top)
+
+    def arrived(self, tensors: Sequence[torch.Tensor]) -> None:
+        """Keep them for the draft."""
+        self._guesses = tensors
+
     def draft(self, context: Context) -> Draft:
         """The tree, no deeper than the text may grow, with the heads' tokens at its nodes."""
-        ids, probs = (t[0].cpu() for t in self.heads.propose(context.hidden, self.top))  # [K, top]
+        guesses = self._guesses or self.heads.propose(context.hidden, self.top)
+        ids, probs = (guess[0].cpu() for guess in guesses)  # [K, top]
+        self._guesses = ()
         context.lap("heads")
         guessed, chances = ids.tolist(), probs.tolist()
         if isinstance(self.tree, Tree):

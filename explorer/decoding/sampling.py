@@ -61,7 +61,8 @@ def _nucleus(probs: torch.Tensor, top_p: float) -> torch.Tensor:
     """The smallest set of likeliest tokens that holds `top_p`, renormalised (top-p sampling)."""
     candidates = min(NUCLEUS_TRY, probs.shape[1])
     columns = top_columns(probs, candidates)
-    if (probs.gather(1, columns).sum(dim=-1) < top_p).any():
+    # On a GPU sorting all is cheaper than waiting to learn whether it is needed.
+    if probs.is_cuda or (probs.gather(1, columns).sum(dim=-1) < top_p).any():
         columns = probs.argsort(dim=-1, descending=True, stable=True)
     ranked = probs.gather(1, columns)
     before = ranked.cumsum(dim=-1, dtype=torch.float64) - ranked  # mass of the likelier tokens
@@ -98,14 +99,22 @@ class Draws:
         return self._streams[stream][position]
 
     def __call__(self, probs: torch.Tensor, position: int, stream: Stream = TEXT) -> int:
-        """A token drawn from probs [V] for the given absolute position.
+        """A token drawn from probs [V] for the given absolute position."""
+        return int(self.each(probs[None], [position], stream)[0])
+
+    def each(
+        self, probs: torch.Tensor, positions: list[int], stream: Stream = TEXT
+    ) -> torch.Tensor:
+        """A token for each row of probs [n, V], beside them, at these absolute positions [n].
 
         By inverting the cumulative distribution; probs need not sum to 1.
         """
         cumulative = probs.double().cumsum(dim=-1)
-        threshold = self._uniform(position, stream) * cumulative[-1]
+        numbers = [self._uniform(at, stream) for at in positions]
+        uniform = torch.tensor(numbers, dtype=torch.float64).to(probs.device, non_blocking=True)
+        thresholds = uniform[:, None] * cumulative[:, -1:]
         # right=True: the first token whose cumulative mass exceeds u, never one of mass 0
-        return int(torch.searchsorted(cumulative, threshold, right=True))
+        return torch.searchsorted(cumulative, thresholds, right=True)[:, 0]
 
     def toss(self, probability: float, position: int, stream: Stream) -> float:
         """A number in [0, 1): below `probability` exactly when such an event takes place."""

@@ -46,7 +46,7 @@ def save_heads(heads: MedusaHeads, folder: str | Path, storage: Storage | None =
 
     storage None keeps their dtype.
     """
-    if heads.packed is not None or heads.compiled is not None:
+    if heads.packed is not None or heads.compiled is not None or heads.lighter:
         raise ValueError("packed heads only draft: load them again to save them")
     elsewhere = BORROWED if heads.config.projection_from else ()
     tensors = {

@@ -84,6 +84,7 @@ class MedusaHeads(nn.Module):
     token_map: Tensor | None
     projection: Tensor | None
     origin: Origin | None = None  # of heads that were loaded
+    lighter = ""  # how they were made lighter (heads/lighter.py), if they were
     sees_path = False  # whether a head also reads the tokens before its target
 
     def __init__(self, config: HeadsConfig) -> None:
@@ -101,7 +102,8 @@ class MedusaHeads(nn.Module):
             self.projection = nn.Parameter(torch.empty(shape))
         token_map = torch.arange(V) if config.kind == "draft_vocab" else None
         self.register_buffer("token_map", token_map)
-        self.packed: Int4Linear | None = None  # replaces the projection, see `pack`
+        # Replaces the projection, see `pack` and heads/lighter.py.
+        self.packed: Int4Linear | nn.Module | None = None
         self.compiled: CompiledHeads | None = None  # replaces everything in `propose`
 
     @classmethod
@@ -205,6 +207,8 @@ class MedusaHeads(nn.Module):
     def project(self, features: Tensor) -> Tensor:
         """Logits from the output of `features`: [K, m, H] -> [K, m, V']."""
         if self.config.kind == "own":
+            if self.packed is not None:
+                return self.packed(features)
             return torch.bmm(features, self.rows.transpose(1, 2))
         # One product over K·m rows: the projection is read from memory once for all heads.
         K, m, H = features.shape
@@ -225,7 +229,9 @@ class MedusaHeads(nn.Module):
         Packed heads draft; they can be neither trained nor saved.
         """
         self._make_block_major()
-        if self.config.kind != "draft_vocab" or self.rows.dtype != torch.bfloat16:
+        if self.packed is not None or self.config.kind != "draft_vocab":
+            return
+        if self.rows.dtype != torch.bfloat16:
             return
         device = self.rows.device
         if device.type == "cpu" and fits(self.config.hidden_size, self.config.num_blocks):
@@ -304,3 +310,9 @@ class MedusaHeads(nn.Module):
         looked_up = {id(tensor) for tensor in (self.token_map, getattr(self, "embeddings", None))}
         read = (tensor for tensor in tensors_of(self) if id(tensor) not in looked_up)
         return sum(storages(read).values())
+
+    def projection_bytes(self) -> int:
+        """Bytes of the projection as stored; 0 where it is compiled together with the heads."""
+        if self.packed is not None:
+            return sum(storages(tensors_of(self.packed)).values())
+        return 0 if self.projection is None or self.compiled else self.projection.nbytes

@@ -18,6 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from explorer.heads.heads import HeadsConfig, MedusaHeads
+from explorer.kernels.nf4 import FourBitProjection
 from explorer.records.errors import ExplorerError
 
 
@@ -118,7 +119,11 @@ class HydraHeads(MedusaHeads):
 
     def _logits_of(self, head: int, x: Tensor) -> Tensor:
         """Logits of one head: [m, H] -> [m, V']."""
-        return F.linear(x, self.rows[head]) if self.config.kind == "own" else self.project_rows(x)
+        if self.config.kind != "own":
+            return self.project_rows(x)
+        if isinstance(self.packed, FourBitProjection):
+            return self.packed.of_head(head, x)
+        return F.linear(x, self.rows[head])
 
     @torch.inference_mode()
     def propose_next(self, hidden: Tensor, path: Tensor, top: int) -> tuple[Tensor, Tensor]:

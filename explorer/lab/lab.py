@@ -24,6 +24,7 @@ from explorer.measuring.race import interleave
 from explorer.models.base import LanguageModel
 from explorer.models.chat import TokenTexts
 from explorer.models.early_exit import default_draft, early_exit
+from explorer.models.memory_full import full_memory_explained
 from explorer.recording.recorder import Recorder
 from explorer.recording.snapshot import Snapshot, snapshot
 from explorer.records.continuation import Continuation
@@ -41,6 +42,7 @@ class Lab(AttentionWeights):
 
     `heads` holds at most one set of each architecture: "medusa", "hydra". `read_bandwidth` is how
     fast this machine reads memory, in GB/s; where it is known, a step is recorded with its floor.
+    `matmul_rate` is how fast it multiplies matrices as the model does, in TFLOP/s, if measured.
     """
 
     model: LanguageModel
@@ -48,6 +50,7 @@ class Lab(AttentionWeights):
     notes: list[str] = field(default_factory=list)
     draft: LanguageModel | None = None
     read_bandwidth: float | None = None
+    matmul_rate: float | None = None
 
     def __post_init__(self) -> None:
         self.pieces = TokenTexts(self.model.tokenizer)
@@ -228,12 +231,13 @@ class Lab(AttentionWeights):
         heads = chosen.heads if chosen else None
         return Recorder(self.pieces, heads, settings, self._floor(settings))
 
-    def _floor(self, settings: DecodeSettings) -> Callable[[int], StepFloor] | None:
-        """The floor of the method's steps by context length, where it is known."""
-        if self.read_bandwidth is None:
+    def _floor(self, settings: DecodeSettings) -> Callable[[int, int], StepFloor] | None:
+        """The floor of the method's steps by context length and rows, where it is known."""
+        bandwidth = self.read_bandwidth
+        reads = None if bandwidth is None else reads_of(self, settings)
+        if bandwidth is None or reads is None:
             return None
-        reads = reads_of(self, settings)
-        return reads and partial(reads.floor_at, bandwidth=self.read_bandwidth)
+        return lambda context, rows: reads.floor_at(context, bandwidth, rows, self.matmul_rate)
 
     def _pending(
         self,
@@ -278,7 +282,7 @@ class Lab(AttentionWeights):
         steps = self.steps(ids, settings)
         try:
             while cancel is None or not cancel.is_set():
-                with self._turn:
+                with self._turn, full_memory_explained("decoding"):
                     item = next(steps, None)
                 if item is None:
                     return

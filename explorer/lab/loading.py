@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 
 from explorer.heads.checkpoints import load_heads
+from explorer.heads.lighter import lighten
 from explorer.lab.lab import Lab
-from explorer.measuring.bandwidth import read_bandwidth
+from explorer.measuring.bandwidth import matmul_rate, read_bandwidth
 from explorer.measuring.calibration import CurveMeter, auto_calibration
 from explorer.measuring.head_set import HeadSet
 from explorer.measuring.selfcheck import check_architecture, check_model
@@ -17,12 +18,14 @@ from explorer.models.draft import load_draft
 from explorer.models.early_exit import require_same_tokenizer
 from explorer.models.llama_pass import llama_pass
 from explorer.models.loader import load_model
+from explorer.models.memory_full import full_memory_explained
 from explorer.records.errors import ExplorerError
 from explorer.records.progress import Progress, quiet
 from explorer.records.proxies import settle_proxies
+from explorer.records.settings import HeadsDtype
 from explorer.weights.folders import CONFIG
 from explorer.weights.places import require_places
-from explorer.weights.presets import NO_HEADS, model_options
+from explorer.weights.presets import NO_HEADS, ModelOptions, model_options
 
 
 def load(
@@ -34,6 +37,8 @@ def load(
     adapter: str | None = None,
     draft: str | None = None,
     num_heads: int | None = None,
+    heads_dtype: HeadsDtype = "auto",
+    heads_vocabulary: int | None = None,
     progress: Progress | None = None,
 ) -> Lab:
     """A model with its heads, ready to run.
@@ -41,14 +46,15 @@ def load(
     `preset` names one of explorer.weights.presets; `model` (a Hub id, a folder or a GGUF file) and
     `heads` replace it; `adapter` is a folder with a LoRA adapter, by default the one beside
     the heads. `draft` is what the method draft-model drafts with: a folder of 'train draft',
-    or any model with the same tokenizer. `num_heads` takes the first so many heads alone. Raises
-    ExplorerError, one clear sentence with the remedy.
+    or any model with the same tokenizer. `num_heads` takes the first so many heads alone;
+    `heads_dtype` "nf4" and `heads_vocabulary` make their projection lighter. Raises ExplorerError,
+    one clear sentence with the remedy.
     """
     settle_proxies()
     report = progress or quiet
     options = model_options(
         preset=preset, model=model, heads=heads, backend=backend, device=device, adapter=adapter,
-        num_heads=num_heads,
+        num_heads=num_heads, heads_dtype=heads_dtype, heads_vocabulary=heads_vocabulary,
     )  # fmt: skip
     require_places(options)
     base = load_model(options, progress, check_architecture)
@@ -58,14 +64,18 @@ def load(
         serve_adapter(base, folder)
         base.compiled = llama_pass(base.network)
     report("Checking the model", None)
-    check_model(base)
+    with full_memory_explained("checking the model"):
+        check_model(base)
     lab = Lab(base, notes=base.notes, read_bandwidth=read_bandwidth(base.device))
+    if base.backend != "int4":  # integer products have no rate of floating-point operations
+        lab.matmul_rate = matmul_rate(base.device, base.network.dtype)
     if not options.heads_sources:
         lab.notes.append("No heads: no Medusa decoding.")
     curves = CurveMeter(base, progress)
     for source in options.heads_sources:
         report("Loading the heads", None)
-        _add_heads(lab, source, curves, num_heads)
+        with full_memory_explained("loading the heads and measuring them"):
+            _add_heads(lab, source, curves, options)
     if draft is not None:
         report("Loading the draft model", None)
         lab.draft = _draft(draft, base, backend, device)
@@ -92,9 +102,12 @@ def _is_draft_checkpoint(folder: Path) -> bool:
         return False
 
 
-def _add_heads(lab: Lab, source: str, curves: CurveMeter, number: int | None) -> None:
+def _add_heads(lab: Lab, source: str, curves: CurveMeter, options: ModelOptions) -> None:
     base = lab.model
-    heads = load_heads(source, base, num_heads=number)
+    heads = load_heads(source, base, num_heads=options.num_heads)
+    tokens = range(base.vocab_size if options.heads_vocabulary else 0)
+    pieces = [lab.pieces[token].text or "" for token in tokens]
+    lighten(heads, pieces, options.heads_vocabulary, options.heads_dtype == "nf4")
     lab.notes += heads.origin.differences if heads.origin else ()
     heads.pack()
     architecture = heads.config.architecture

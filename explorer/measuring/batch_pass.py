@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING
 import torch
 from transformers import AttentionInterface
 
-from explorer.decoding.cache import KVCache, SlotCache, SlotLayer
+from explorer.decoding.cache import KVCache
 from explorer.kernels.attention import fixed_order_attention
 from explorer.kernels.layout import Layout, register_mask
 from explorer.kernels.llama_cache import LlamaCache
 from explorer.measuring.cost_curve import filled_cache, time_pass, tree_rows
+from explorer.models.slots import SlotCache, SlotLayer
+from explorer.models.static_cache import StaticCache
 
 if TYPE_CHECKING:
     from explorer.models.base import LanguageModel
@@ -36,7 +38,7 @@ class BatchPasses:
     def __init__(self, model: LanguageModel, batch: int, context_length: int, widest: int) -> None:
         self.model, self.batch = model, batch
         prefix = filled_cache(model, context_length)
-        if isinstance(prefix, KVCache):
+        if not isinstance(prefix, LlamaCache):
             prefix = _BatchCache(prefix, batch, widest)
         self._cache: _BatchCache | LlamaCache = prefix
 
@@ -136,7 +138,7 @@ class _BatchLayer(SlotLayer):
 class _BatchCache(SlotCache):
     """The KV cache of `batch` sequences, each with a copy of the prefix: one token or more."""
 
-    def __init__(self, prefix: KVCache, batch: int, room: int) -> None:
+    def __init__(self, prefix: KVCache | StaticCache, batch: int, room: int) -> None:
         self.length, self.fixed_order = prefix.length, prefix.fixed_order
         slots = self.slots_for(room)
         layers = []

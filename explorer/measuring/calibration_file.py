@@ -31,7 +31,7 @@ def key_of(model: LanguageModel, heads: MedusaHeads) -> Key:
     """The key of this model and these heads on this machine."""
     return Key(
         model=model.name,
-        heads=heads_hash(heads),
+        heads=f"{heads_hash(heads)} {heads.lighter}".strip(),
         backend=model.backend,
         device=f"{device_description(model.device)}{_kernels(model)}",
     )

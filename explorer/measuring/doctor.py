@@ -184,6 +184,7 @@ def head_facts(model: LanguageModel, heads: MedusaHeads, name: str) -> HeadFacts
         num_blocks=config.num_blocks,
         parameters=parameters_of(heads),
         bytes=heads.step_bytes(),
+        projection_bytes=heads.projection_bytes(),
         base_name=model.name,
         base_backend=model.backend,
         base_parameters=base_parameters(model),

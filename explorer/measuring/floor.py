@@ -23,6 +23,7 @@ def step_reads(model: LanguageModel, heads: MedusaHeads | None = None) -> StepRe
         weights=weights,
         heads=heads.step_bytes() if heads else 0,
         cache_per_token=model.step_bytes(1) - weights,
+        row_operations=model.row_operations(),
     )
 
 

@@ -25,6 +25,7 @@ from explorer.models.head_input import lm_head_input
 from explorer.models.loader import choose_attention, make_lm_head
 from explorer.models.miniature import miniature, tiny_network
 from explorer.models.rotary import settle_rotary
+from explorer.models.static_pass import StaticPass, static_pass
 from explorer.records.errors import ExplorerError
 
 LIMITS = (64, 16)  # rows that a product of the LM head is limited to, the first that is invariant
@@ -55,6 +56,7 @@ def check_model(model: LanguageModel) -> None:
     if fault is not None:
         raise unsupported(model.name, model.config.model_type, fault)
     _forget_stray_window(model)
+    check_static_passes(model, static_pass(model))
     if wanted and not model.fixed_order:
         model.notes.append(
             f"Not bit-exact: only transformers' own attention ({model.config._attn_implementation})"
@@ -63,6 +65,24 @@ def check_model(model: LanguageModel) -> None:
         return
     model.bit_exact = model.fixed_order and _is_bit_exact(model)
     model.notes.append(EXACT if model.bit_exact else NOT_EXACT)
+
+
+def check_static_passes(model: LanguageModel, static: StaticPass | None) -> None:
+    """Let the model run in passes of fixed shapes, if there are any and they are right."""
+    model.static = static
+    if static is None:
+        return
+    try:
+        fault = _fault(model)
+    except (MemoryError, torch.OutOfMemoryError):
+        raise
+    except Exception as error:  # any exception of a network that does not support such passes
+        fault = f"they fail with {type(error).__name__}: {_short(error)}"
+    if fault is not None:
+        model.static = None
+        model.notes.append(f"Passes run one kernel at a time: in fixed shapes {fault}.")
+    elif static.recordings.active:
+        model.notes.append(static.sentence)
 
 
 def check_architecture(config: PretrainedConfig, name: str) -> None:

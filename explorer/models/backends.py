@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from explorer.kernels.isa import instruction_set
+from explorer.kernels.nf4 import COLUMNS, ROWS, nf4_linear
 from explorer.models.gguf_network import can_fill
 from explorer.records.errors import ExplorerError
 from explorer.weights.gguf_file import GGUFFile
@@ -16,7 +17,6 @@ DTYPES = {
     "bf16": torch.bfloat16,
     "fp32": torch.float32,
 }
-NF4_COLUMNS, NF4_ROWS = 64, 32  # the CPU kernel needs whole blocks of these
 
 
 def choose_device(wanted: str) -> torch.device:
@@ -69,25 +69,10 @@ def quantise_nf4(network: nn.Module, device: torch.device) -> None:
 
     Layers whose shape the kernels do not support stay in bf16.
     """
-    from bitsandbytes.nn import Linear4bit, Params4bit
-
     for name, linear in _inner_linears(network):
-        if linear.in_features % NF4_COLUMNS or linear.out_features % NF4_ROWS:
+        if linear.in_features % COLUMNS or linear.out_features % ROWS:
             continue
-        packed = Linear4bit(
-            linear.in_features,
-            linear.out_features,
-            bias=linear.bias is not None,
-            compute_dtype=DTYPES["nf4"],
-            compress_statistics=True,
-            quant_type="nf4",
-            device="meta",
-        )
-        packed.weight = Params4bit(
-            linear.weight.data, requires_grad=False, compress_statistics=True, quant_type="nf4"
-        )
-        packed.bias = linear.bias
-        network.set_submodule(name, packed.to(device))
+        network.set_submodule(name, nf4_linear(linear.weight.data, linear.bias, device))
 
 
 def _inner_linears(network: nn.Module) -> list[tuple[str, nn.Linear]]:

@@ -15,7 +15,9 @@ from explorer.kernels.attention import FIXED_ORDER
 from explorer.kernels.layout import Layout
 from explorer.kernels.llama_cache import LlamaCache
 from explorer.kernels.lm_head import LMHead
+from explorer.models.clock import EventStopwatch, HostStopwatch, Stopwatch
 from explorer.models.head_input import lm_head_input
+from explorer.models.static_cache import StaticCache
 from explorer.models.storages import storages, tensors_of
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from transformers.cache_utils import Cache
 
     from explorer.models.llama_pass import LlamaPass
+    from explorer.models.static_pass import StaticPass
 
 
 @dataclass
@@ -32,9 +35,11 @@ class LanguageModel:
     `notes` are lines for the user: which backend and why, what was checked at start-up.
     `bit_exact` says whether the start-up check found a token's logits to be the same bits in
     passes of different widths on this machine. `compiled`, where there is one, runs passes over
-    a LlamaCache in the network's place. `tuned`, where an adapter has changed the model
-    (models/adapters.py), says what its output is lossless with respect to. `whole_network` says
-    that something stands between the network's body and its LM head, so a pass runs up to the head.
+    a LlamaCache in the network's place; `static`, where there is one, runs the network over a
+    StaticCache in passes of few shapes, which a GPU replays as graphs. `tuned`, where an adapter
+    has changed the model (models/adapters.py), says what its output is lossless with respect to.
+    `whole_network` says that something stands between the network's body and its LM head, so a
+    pass runs up to the head.
     `gguf` is the file that the weights were read from, where it is one of that format.
     """
 
@@ -50,6 +55,7 @@ class LanguageModel:
     bit_exact: bool = False
     tuned: str | None = None
     compiled: LlamaPass | None = None
+    static: StaticPass | None = None
     whole_network: bool = False
     gguf: Path | None = None
 
@@ -79,7 +85,7 @@ class LanguageModel:
         tokens: torch.Tensor,
         offsets: torch.Tensor,
         mask: torch.Tensor,
-        cache: Cache | LlamaCache,
+        cache: Cache | LlamaCache | StaticCache,
     ) -> torch.Tensor:
         """One pass over n rows after the cache's committed prefix; returns hidden [n, H].
 
@@ -89,6 +95,8 @@ class LanguageModel:
         """
         if isinstance(cache, LlamaCache):
             return self.compiled(tokens, offsets, mask, cache)
+        if isinstance(cache, StaticCache):
+            return self.static(tokens, offsets, mask, cache)
         layout = Layout.of_tree(cache.length, offsets, mask, cache.slots_for(len(offsets)))
         return self.run(tokens[None], layout, cache)[0]
 
@@ -111,7 +119,7 @@ class LanguageModel:
     @torch.inference_mode()
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
         """hidden [n, H] → logits [n, V] float32 on the LM head's device."""
-        return self.lm_head(hidden)
+        return self.static.logits(hidden) if self.static else self.lm_head(hidden)
 
     @torch.inference_mode()
     def hidden_states(self, tokens: torch.Tensor) -> torch.Tensor:
@@ -154,6 +162,20 @@ class LanguageModel:
         weights = storages([*read, self.lm_head.stored])
         return sum(weights.values()) + context_length * self._cache_bytes_per_token
 
+    def row_operations(self) -> int:
+        """Floating-point operations of one row of a pass: two for each weight it multiplies by.
+
+        Counted from the layers' matrices and the LM head; a mixture of experts counts as if all
+        were asked.
+        """
+        output = self.network.get_output_embeddings()
+        sizes = (
+            getattr(module, "in_features", 0) * getattr(module, "out_features", 0)
+            for module in self.network.modules()
+            if module is not output
+        )
+        return 2 * (sum(sizes) + self.vocab_size * self.hidden_size)
+
     @property
     def _cache_bytes_per_token(self) -> int:
         """Of keys and values in all layers: fp16 in the compiled pass, float32 in fixed order."""
@@ -168,3 +190,10 @@ class LanguageModel:
         """Wait for the device, so that a clock read afterwards is right."""
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
+
+    def stopwatch(self) -> Stopwatch:
+        """A clock for the parts of a step, started: a GPU's own, which is read afterwards."""
+        recordings = self.static.recordings if self.static else None
+        if self.device.type == "cuda":
+            return EventStopwatch(self.device, recordings)
+        return HostStopwatch(recordings)

@@ -150,6 +150,7 @@ def draft_model(
         whole_network=base.whole_network,
     )
     model.compiled = llama_pass(network)
+    model.static = base.static.like(model) if base.static else None
     return model
 
 

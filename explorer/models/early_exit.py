@@ -53,7 +53,7 @@ def early_exit(model: LanguageModel, layers: int) -> LanguageModel:
     body.config.num_hidden_layers = layers
     if getattr(body.config, "layer_types", None):
         body.config.layer_types = body.config.layer_types[:layers]
-    return LanguageModel(
+    draft = LanguageModel(
         network=network,
         compiled=llama_pass(network) if model.compiled else None,
         tokenizer=model.tokenizer,
@@ -66,6 +66,8 @@ def early_exit(model: LanguageModel, layers: int) -> LanguageModel:
         bit_exact=model.bit_exact,
         whole_network=model.whole_network,
     )
+    draft.static = model.static.like(draft) if model.static else None
+    return draft
 
 
 def _shallow(module: nn.Module) -> nn.Module:

@@ -13,7 +13,6 @@ from explorer.decoding.drafter import Draft
 from explorer.decoding.loop import Prefilled
 from explorer.decoding.tree import Tree
 from explorer.heads.heads import MedusaHeads
-from explorer.kernels.row_figures import RowFigures
 from explorer.models.chat import TokenTexts
 from explorer.recording.positions import DECIMALS, HeadPredictions, rounded, top_tokens
 from explorer.recording.snapshot import Snapshot, root_figures
@@ -31,7 +30,8 @@ SHARES = ("p", "q", "chance", "coin")  # of a trial
 class Recorder:
     """Writes one run down.
 
-    `floor` gives the floor of the method's steps at a context length, if it is known.
+    `floor` gives the floor of the method's steps at a context length with so many rows, if it is
+    known.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Recorder:
         pieces: TokenTexts,
         heads: MedusaHeads | None,
         settings: DecodeSettings,
-        floor: Callable[[int], StepFloor] | None = None,
+        floor: Callable[[int, int], StepFloor] | None = None,
     ) -> None:
         self._pieces = pieces
         self._positions = HeadPredictions(heads)
@@ -89,7 +89,7 @@ class Recorder:
             emitted=snapshot.emitted,
             positions=positions,
             timings=Timings(**milliseconds, record=record),
-            floor=self._floor_of(snapshot.context_length, snapshot.figures),
+            floor=self._floor_of(snapshot),
             draft_top=offered,
             lookahead=draft.record.lookahead,
             **_worth(draft, rows["joint_probs"]),
@@ -99,8 +99,10 @@ class Recorder:
         step = with_reasons(step, self._shapes[tree], self._settings)
         return StepRecorded(step=step, pieces=new, trees=trees)
 
-    def _floor_of(self, context_length: int, figures: RowFigures | None) -> StepFloor | None:
-        return self._floor(context_length) if self._floor and figures is not None else None
+    def _floor_of(self, snapshot: Snapshot) -> StepFloor | None:
+        if self._floor is None or snapshot.figures is None:
+            return None
+        return self._floor(snapshot.context_length, snapshot.draft.tree.n)
 
     def _rows(self, snapshot: Snapshot) -> dict:
         """The row-wise fields of a step."""

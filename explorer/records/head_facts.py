@@ -17,6 +17,7 @@ class HeadFacts(Record):
     num_blocks: int
     parameters: int
     bytes: int
+    projection_bytes: int = 0
     base_name: str
     base_backend: str
     base_parameters: int | None

@@ -19,6 +19,7 @@ from explorer.records.methods import parameters
 
 Backend = Literal["auto", "int4", "nf4", "bf16", "fp32"]
 Device = Literal["auto", "cpu", "cuda"]
+HeadsDtype = Literal["auto", "nf4"]
 Acceptance = Literal["auto", "greedy", "sample", "typical"]
 RootRule = Literal["draw", "greedy", "typical"]
 

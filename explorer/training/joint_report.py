@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from explorer.kernels.linears import dense_linear, round_to_four_bits
-from explorer.models.backends import NF4_COLUMNS, NF4_ROWS
+from explorer.kernels.nf4 import COLUMNS, ROWS
 from explorer.training.joint_task import JointTask
 from explorer.weights.gguf_codes import GROUP
 
@@ -52,7 +52,7 @@ def _int4(weight: Tensor) -> Tensor:
 def _nf4(weight: Tensor) -> Tensor:
     from bitsandbytes.functional import dequantize_4bit, quantize_4bit
 
-    if weight.shape[1] % NF4_COLUMNS or weight.shape[0] % NF4_ROWS:
+    if weight.shape[1] % COLUMNS or weight.shape[0] % ROWS:
         return weight
     packed, state = quantize_4bit(
         weight.to(torch.bfloat16), quant_type="nf4", compress_statistics=True

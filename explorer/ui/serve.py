@@ -130,6 +130,8 @@ def loader(args: argparse.Namespace) -> Callable[[Progress], Lab]:
             model=args.model,
             heads=args.heads,
             num_heads=args.num_heads,
+            heads_dtype=args.heads_dtype,
+            heads_vocabulary=args.heads_vocabulary,
             adapter=args.adapter,
             backend=args.backend,
             device=args.device,

@@ -14,7 +14,7 @@ from typing import get_args
 
 from explorer.records.errors import ExplorerError
 from explorer.records.proxies import settle_proxies
-from explorer.records.settings import Backend, Device
+from explorer.records.settings import Backend, Device, HeadsDtype
 from explorer.weights.places import require_places
 from explorer.weights.presets import model_options
 
@@ -34,6 +34,8 @@ def parser() -> argparse.ArgumentParser:
     which.add_argument("--model", metavar="ID_OR_PATH", help="a Hub id, folder or GGUF file")
     out.add_argument("--heads", metavar="ID_OR_PATH", help="Medusa heads that fit the model")
     out.add_argument("--num-heads", type=int, metavar="N", help="use the first N heads alone")
+    out.add_argument("--heads-dtype", choices=get_args(HeadsDtype), default="auto")
+    out.add_argument("--heads-vocabulary", type=int, metavar="N", help="only N frequent tokens")
     out.add_argument("--adapter", metavar="FOLDER", help="a LoRA adapter made by 'train joint'")
     out.add_argument("--backend", choices=get_args(Backend), default="auto")
     out.add_argument("--device", choices=get_args(Device), default="auto")

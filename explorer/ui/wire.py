@@ -19,6 +19,7 @@ from explorer.records.events import (
     StepRecorded,
 )
 from explorer.records.figures import RaceFigures
+from explorer.records.floor import StepFloor
 from explorer.records.piece import Piece
 from explorer.records.step import Position, Step, Timings, TopTokens
 
@@ -130,7 +131,7 @@ def _step(step: Step, positions: Sequence[Position]) -> dict[str, Any]:
         "u": step.reasons and _coded(step.reasons),
         "s": step.stages,
         "l": step.lookahead and step.lookahead.model_dump(),
-        "f": step.floor and [step.floor.bytes, round(step.floor.milliseconds, TIME_DECIMALS)],
+        "f": step.floor and _floor(step.floor),
         "fx": step.over_floor,
         "ms": [round(getattr(step.timings, name), TIME_DECIMALS) for name in Timings.model_fields],
     }
@@ -149,3 +150,10 @@ def _position(position: Position) -> list[Any]:
 
 def _top(top: TopTokens) -> list[list[int]]:
     return [top.ids, _many(top.probs)]
+
+
+def _floor(floor: StepFloor) -> list[float | None]:
+    """Bytes, milliseconds, and those of arithmetic where they are known."""
+    arithmetic = floor.arithmetic_ms
+    least = round(floor.milliseconds, TIME_DECIMALS)
+    return [floor.bytes, least, arithmetic and round(arithmetic, TIME_DECIMALS)]

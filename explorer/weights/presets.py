@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from explorer.records.errors import ExplorerError, first_fault
 from explorer.records.paths import ROOT
-from explorer.records.settings import Backend, Device
+from explorer.records.settings import Backend, Device, HeadsDtype
 
 NO_HEADS = "none"
 # FastChat's conversation template "vicuna_v1.1".
@@ -123,7 +123,9 @@ class ModelOptions(BaseModel):
     then do not apply, and without `heads` only plain decoding is possible. `heads` "none" loads no
     heads; a comma separates Medusa and Hydra heads. `adapter` is a folder with a LoRA adapter, by
     default the one beside the heads; "none" for none.
-    `num_heads` takes the first so many heads of a checkpoint, all of them by default.
+    `num_heads` takes the first so many heads of a checkpoint, all of them by default;
+    `heads_dtype` "nf4" holds their projection in 4 bits, and with `heads_vocabulary` they choose
+    between so many frequent tokens alone.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
@@ -133,6 +135,8 @@ class ModelOptions(BaseModel):
     heads: str | None = Field(default=None, min_length=1, max_length=4096)
     adapter: str | None = Field(default=None, min_length=1, max_length=4096)
     num_heads: int | None = Field(default=None, ge=1, le=64)
+    heads_dtype: HeadsDtype = "auto"
+    heads_vocabulary: int | None = Field(default=None, ge=64, le=1 << 24)
     backend: Backend = "auto"
     device: Device = "auto"
 

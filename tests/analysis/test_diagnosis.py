@@ -110,3 +110,12 @@ def test_a_small_dip_on_few_positions_is_no_drift():
     assert "foreign-text" in {found.cause for found in diagnose(dipped)}
     fewer = case(accuracy=accuracy_report([few], ["chat"]))
     assert "foreign-text" not in {found.cause for found in diagnose(fewer)}
+
+
+@pytest.mark.parametrize(("projections", "named"), [(30, "--heads-dtype nf4"), (3, "--num-heads")])
+def test_heavy_projections_are_told_from_heavy_blocks(projections, named):
+    facts = {"bytes": 40, "projection_bytes": projections}
+    found = diagnose(case(times={"heads": 9.0}, facts=facts))
+    assert found[0].cause == "heads-heavy"
+    assert ("projection" in found[0].title) == (projections == 30)
+    assert named in found[0].remedy

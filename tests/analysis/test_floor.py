@@ -3,7 +3,7 @@
 import pytest
 
 from explorer.analysis.floor import StepReads, floor_report, mean_context
-from explorer.analysis.formulas import read_milliseconds
+from explorer.analysis.formulas import multiply_milliseconds, read_milliseconds
 
 READS = StepReads(weights=90_000_000, heads=8_000_000, cache_per_token=20_000)
 
@@ -45,3 +45,12 @@ def test_the_mean_context_of_all_plain_steps():
     assert mean_context([]) == 0
     assert mean_context([(10, 3)]) == 11  # 10, 11 and 12 tokens
     assert mean_context([(10, 3), (100, 1)]) == round((10 + 11 + 12 + 100) / 4)
+
+
+def test_many_rows_wait_for_arithmetic():
+    reads = StepReads(100_000_000, 0, 0, row_operations=2_000_000_000)
+    assert multiply_milliseconds(2e9, 1.0) == pytest.approx(2.0)
+    few, many = reads.floor_at(0, 20.0, 1, 1.0), reads.floor_at(0, 20.0, 8, 1.0)
+    assert (few.milliseconds, few.arithmetic_ms) == pytest.approx((5.0, 2.0))
+    assert (many.milliseconds, many.arithmetic_ms) == pytest.approx((16.0, 16.0))
+    assert reads.floor_at(0, 20.0, 8).milliseconds == pytest.approx(5.0)

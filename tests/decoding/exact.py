@@ -17,6 +17,7 @@ from explorer.decoding import loop
 from explorer.decoding.acceptance import Sample
 from explorer.decoding.drafter import Context, Drafter
 from explorer.decoding.sampling import distribution
+from explorer.models.clock import HostStopwatch
 
 LENGTH = 3
 PROMPT = (1, 0, 1)
@@ -117,8 +118,9 @@ class TableModel:
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
         return torch.stack([self._logits[i] for i in hidden[:, 0].tolist()])
 
-    def synchronise(self) -> None:
-        pass
+    def stopwatch(self) -> HostStopwatch:
+        """A clock for a step."""
+        return HostStopwatch()
 
 
 class TableHeads:
@@ -206,7 +208,7 @@ def _step(model, make_drafter, make_rule, text, left) -> dict[tuple, float]:
     context = Context(text[-1], model.hidden(before), [*PROMPT, *text], left - 1)
     for _ in oracle.runs():
         drafter, rule, cache = make_drafter(oracle), make_rule(oracle), TokenCache(before)
-        result = loop.step(model, drafter, rule, cache, context, loop.Stopwatch(model))
+        result = loop.step(model, drafter, rule, cache, context, HostStopwatch())
         outcomes[tuple(result.emitted), result.verdict.bonus] += oracle.probability
     return outcomes
 

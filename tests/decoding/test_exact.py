@@ -45,7 +45,7 @@ LARGE = 0.01  # total variation that a mutant must reach
 
 @pytest.fixture(autouse=True)
 def token_caches(monkeypatch):
-    monkeypatch.setattr(KVCache, "of", lambda model: TokenCache())
+    monkeypatch.setattr(KVCache, "of", lambda model, tokens=0: TokenCache())
 
 
 @pytest.fixture(scope="module")

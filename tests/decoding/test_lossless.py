@@ -180,7 +180,7 @@ def test_closing_the_generator_frees_the_cache(llama, monkeypatch):
     made = []
     real = KVCache.of
 
-    def remembered(model):
+    def remembered(model, tokens=0):
         cache = real(model)
         made.append(weakref.ref(cache))
         return cache
