@@ -1,10 +1,15 @@
-"""Writes the page's glossary from docs/glossary.md: `python tools/page_glossary.py`."""
+"""Writes the page's glossary from docs/glossary.md: `python -m tools.page_glossary`.
+
+Which chapter of Learn explains a word comes from explorer.learn.lexicon.py.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 from pathlib import Path
+
+from explorer.learn.lexicon import LESSONS
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "docs" / "glossary.md"
@@ -15,6 +20,12 @@ HEADING = """\
 
 /** @type {Record<string, string>} */
 export const GLOSSARY = """
+LESSONS_HEADING = """
+/**
+ * The chapter of Learn that explains a word.
+ * @type {Record<string, string>}
+ */
+export const LESSONS = """
 ROW = re.compile(r"^\| ([^|]+?) \| ([^|]+?) \|[^|]*\|$", re.MULTILINE)
 NO_WORDS = {"word", "---"}
 
@@ -28,7 +39,11 @@ def glossary(text: str) -> dict[str, str]:
 def declarations() -> str:
     """The whole file."""
     words = glossary(SOURCE.read_text(encoding="utf-8"))
-    return f"{HEADING}{json.dumps(words, ensure_ascii=False, indent=2)};\n"
+    lessons = {word: LESSONS[word] for word in words if word in LESSONS}
+    return (
+        f"{HEADING}{json.dumps(words, ensure_ascii=False, indent=2)};\n{LESSONS_HEADING}"
+        f"{json.dumps(lessons, ensure_ascii=False, indent=2)};\n"
+    )
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ export class Learn {
     listenToKeys(this);
     addEventListener("hashchange", () => this.open(location.hash.slice(1), true));
     addEventListener("resize", () => this.#scale());
-    addEventListener("beforeprint", () => this.#openAll());
+    addEventListener("beforeprint", () => this.#unfold());
     this.open(location.hash.slice(1) || new URLSearchParams(location.search).get("c") || "");
   }
 
@@ -161,12 +161,13 @@ export class Learn {
       },
       "Present",
     );
-    const print = h(
-      "button",
-      { type: "button", title: "All chapters on paper", onclick: () => globalThis.print() },
-      "Print",
-    );
-    return [this.back, this.next, h("span", { class: "lx-space" }), present, print];
+    const print = (/** @type {string} */ text, /** @type {string} */ title, all = false) =>
+      h("button", { type: "button", title, onclick: () => this.#print(all) }, text);
+    const papers = [
+      print("Print", "This page on paper"),
+      print("Print all", "The whole tour", true),
+    ];
+    return [this.back, this.next, h("span", { class: "lx-space" }), present, ...papers];
   }
 
   #turn() {
@@ -187,9 +188,18 @@ export class Learn {
     document.body.style.setProperty("--lx-scale", String(scale));
   }
 
-  #openAll() {
+  /** Everything that is folded away, on the pages that will be printed. */
+  #unfold() {
     for (const part of document.querySelectorAll("details")) part.open = true;
-    for (const chapter of this.chapters) this.#start(chapter);
+  }
+
+  /** @param {boolean} all pages, not only the one on view */
+  async #print(all) {
+    document.body.classList.toggle("is-printed-whole", all);
+    if (all) for (const chapter of this.chapters) this.#start(chapter);
+    await Promise.all(this.widgets.values());
+    globalThis.print();
+    document.body.classList.remove("is-printed-whole");
   }
 }
 

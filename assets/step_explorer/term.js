@@ -2,7 +2,7 @@
 // focus and on a tap. The pointer may move onto the sentence; Escape closes it.
 
 import { h } from "./dom.js";
-import { GLOSSARY } from "./glossary.js";
+import { GLOSSARY, LESSONS } from "./glossary.js";
 
 const [GAP, EDGE] = [6, 8]; // pixels between word and sentence, and to the window's edge
 const LINGER_MS = 150; // time for the pointer's way from the word to the sentence
@@ -19,7 +19,7 @@ export function explained(text, word = wordOf(text)) {
   const meaning = GLOSSARY[word];
   if (!meaning) return text;
   const element = h("button", { type: "button", class: "sx-term" }, text);
-  explain(element, meaning);
+  explain(element, meaning, { lesson: LESSONS[word] });
   return element;
 }
 
@@ -27,15 +27,16 @@ export function explained(text, word = wordOf(text)) {
  * Give an element a sentence that explains it.
  * @param {HTMLElement} element
  * @param {string} meaning
- * @param {{ hover?: boolean, focus?: boolean }} [on] what opens it, beside a tap
+ * @param {{ hover?: boolean, focus?: boolean, lesson?: string }} [more] what opens it, beside a tap;
+ *   the chapter of Learn that says more
  */
-export function explain(element, meaning, { hover = true, focus = true } = {}) {
-  const show = () => tip.show(element, meaning);
+export function explain(element, meaning, { hover = true, focus = true, lesson } = {}) {
+  const show = () => tip.show(element, meaning, lesson);
   element.addEventListener("click", show); // a tap, where nothing hovers and buttons get no focus
   if (hover) element.addEventListener("pointerenter", show);
   if (hover) element.addEventListener("pointerleave", () => tip.leave());
   if (focus) element.addEventListener("focus", show);
-  if (focus) element.addEventListener("blur", () => tip.hide());
+  if (focus) element.addEventListener("blur", ({ relatedTarget }) => tip.left(relatedTarget));
 }
 
 /**
@@ -72,12 +73,14 @@ const tip = {
   /**
    * @param {HTMLElement} owner
    * @param {string} meaning
+   * @param {string} [lesson]
    */
-  show(owner, meaning) {
+  show(owner, meaning, lesson) {
     clearTimeout(this.leaving);
     if (this.owner === owner) return;
     this.hide();
-    const element = h("div", { class: "sx-tip", role: "tooltip", id: "sx-tip" }, meaning);
+    const more = lesson ? linkTo(lesson) : null;
+    const element = h("div", { class: "sx-tip", role: "tooltip", id: "sx-tip" }, meaning, more);
     element.addEventListener("pointerenter", () => clearTimeout(this.leaving));
     element.addEventListener("pointerleave", () => this.leave());
     (owner.closest(".sx") ?? document.body).append(element);
@@ -91,6 +94,14 @@ const tip = {
     document.addEventListener("keydown", closeOnEscape, true);
     document.addEventListener("pointerdown", closeElsewhere, true);
     document.addEventListener("scroll", close, true);
+  },
+
+  /**
+   * The focus has left its word, perhaps for the sentence's own link.
+   * @param {EventTarget | null} to
+   */
+  left(to) {
+    if (!this.element?.contains(/** @type {Node | null} */ (to))) this.hide();
   },
 
   leave() {
@@ -109,6 +120,15 @@ const tip = {
 };
 
 const close = () => tip.hide();
+
+/**
+ * A link to a chapter of Learn; none where the page has no such neighbour (a saved run).
+ * @param {string} lesson
+ */
+function linkTo(lesson) {
+  const page = document.querySelector('.mx-pages a[href^="learn"]')?.getAttribute("href");
+  return page ? h("a", { class: "sx-more", href: `${page}#${lesson}` }, "Learn more") : null;
+}
 
 /**
  * Only the sentence closes: presenter mode, which Escape leaves too, stays.

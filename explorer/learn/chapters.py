@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
 from importlib.util import find_spec
 
 from explorer.learn.chapter import Chapter
-
-TOUR = (
-    "memory_wall",
-    "draft_and_verify",
-    "speculative_sampling",
-    "heads",
-    "tree",
-    "tree_attention",
-    "accepting",
-    "best_tree",
-    "training",
-)
-BESIDE = ("beat_the_heads", "family", "teacher")
+from explorer.learn.outline import BESIDE, TOUR
 
 
-def _of(keys: tuple[str, ...]) -> list[Chapter]:
+def _of(keys: Iterable[str]) -> list[Chapter]:
     names = [f"explorer.learn.{key}" for key in keys]
     return [import_module(name).CHAPTER for name in names if find_spec(name)]
 

@@ -20,6 +20,7 @@ from explorer.learn.chapter import Chapter, See
 from explorer.learn.formats import ratio
 from explorer.learn.llms import LLMS, llm
 from explorer.learn.machines import GPUS
+from explorer.learn.outline import TITLES
 from explorer.records.paths import ASSETS
 
 MOST_DRAFTS = 16
@@ -160,4 +161,5 @@ def see() -> See:
     return See("slower", 2, "A run in which guesses cost more than they gain.")
 
 
-CHAPTER = Chapter("draft_and_verify", "Draft and verify", numbers, data, see)
+KEY = "draft_and_verify"
+CHAPTER = Chapter(KEY, TITLES[KEY], numbers, data, see)

@@ -15,6 +15,7 @@ from explorer.analysis.formulas import (
 from explorer.learn.chapter import Chapter, See
 from explorer.learn.formats import count, size
 from explorer.learn.machines import GPUS, recorded
+from explorer.learn.outline import TITLES
 
 LARGE = 70e9
 H100 = next(gpu for gpu in GPUS if gpu.name == "H100")
@@ -81,4 +82,5 @@ def see() -> See:
     return See("code", 2, "What each step of it cost stands in “Where the time goes”.")
 
 
-CHAPTER = Chapter("memory_wall", "The memory wall", numbers, data, see)
+KEY = "memory_wall"
+CHAPTER = Chapter(KEY, TITLES[KEY], numbers, data, see)

@@ -12,6 +12,7 @@ import re
 
 _IMPORT = re.compile(r'^import\s+(\{[^}]*\}|\* as \w+)\s+from\s+"(\.[^"]+)";$', re.MULTILINE)
 _PASSED_ON = re.compile(r'^export\s+\{([^}]*)\}\s+from\s+"(\.[^"]+)";$', re.MULTILINE)
+_NAMED = re.compile(r"^export\s+\{([^}]*)\};$", re.MULTILINE)
 _EXPORT = re.compile(
     r"^export (?=(?:async )?(?:const|function|class) (\w+|\[[\w, ]+\]))", re.MULTILINE
 )
@@ -48,7 +49,12 @@ def classic(name: str, source: str) -> str:
         exported.extend(f"{each}: {module}.{each}" for each in re.findall(r"\w+", found[1]))
         return ""
 
+    def named(found: re.Match[str]) -> str:
+        exported.extend(re.findall(r"\w+", found[1]))
+        return ""
+
     body = _PASSED_ON.sub(passed_on, _IMPORT.sub(imported, source))
+    body = _NAMED.sub(named, body)
     body = _EXPORT.sub("", body)
     left = _LEFT.search(body)
     if left:

@@ -20,9 +20,9 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 
 from explorer.learn import formats
+from explorer.learn.lexicon import known_word
 from explorer.learn.sources import SOURCES
 from explorer.learn.typeset import FORMULA, Typeset
-from explorer.learn.words import known_word
 
 TERM = re.compile(r"\[\[([^\]|]+)(?:\|([^\]]+))?\]\]")
 CITE = re.compile(r"\[cite: ([\w-]+)((?: [^\];]+)?)\]")

@@ -113,6 +113,15 @@ def test_words_and_symbols_explain_themselves(learn):
     assert page.locator(".sx-tip").count() == 0
 
 
+def test_a_word_leads_to_its_chapter(learn):
+    page = learn("draft_and_verify")
+    page.click(".is-current .sx-term >> nth=0")
+    assert page.get_attribute(".sx-tip a", "href") == "learn#draft_and_verify"
+    page = learn("words")
+    page.click(".is-current td a:text-is('The memory wall') >> nth=0")
+    page.wait_for_function("learn.current.id === 'memory_wall'")
+
+
 def test_a_question_is_checked(learn):
     page = learn("memory_wall")
     page.click(".lx-options button >> nth=0")

@@ -8,8 +8,11 @@ import sys
 
 import pytest
 
+from explorer.learn import teacher, worksheet
 from explorer.learn.chapters import chapters, tour
 from explorer.learn.document import Place, data_json, document
+from explorer.learn.lexicon import LESSONS, glossary
+from explorer.learn.outline import TITLES
 from explorer.learn.pages import PAGES
 from explorer.learn.typeset import FORMULAS, TEXTS
 from explorer.records.files import read_trace
@@ -45,6 +48,23 @@ def test_a_chapter_leads_to_a_step_that_was_recorded(key):
 def test_no_key_is_given_twice_and_files_belong_to_chapters():
     assert len(CHAPTERS) == len(chapters())
     assert {path.stem for path in TEXTS.glob("*.md")} == set(CHAPTERS)
+
+
+def test_titles_are_those_of_the_outline():
+    assert {key: chapter.title for key, chapter in CHAPTERS.items()}.items() <= TITLES.items()
+
+
+def test_every_word_of_the_glossary_has_a_chapter():
+    assert set(LESSONS) == set(glossary())
+    assert set(LESSONS.values()) <= set(TITLES)
+
+
+def test_a_lesson_takes_45_minutes_and_its_sheet_has_answers():
+    assert teacher.numbers()["minutes"] == 45
+    assert {lesson for _, lesson, *_ in teacher.PLAN if lesson} <= set(TITLES)
+    answers = {one.lesson: one.answer for one in worksheet.questions()}
+    assert set(answers) <= set(TITLES)
+    assert answers["tree"] == "4 paths, 10 nodes, 11 rows."  # 2 + 4 + 4, and the root
 
 
 def test_the_document_holds_every_chapter_and_links_to_every_page():

@@ -71,6 +71,8 @@ export async function seven() {
 export class Eight {}
 const private_ = `import { x } from "y"`;
 export const nine = () => private_;
+const ten = 10;
+export { ten };
 """
 
 
@@ -90,7 +92,7 @@ def test_a_module_becomes_a_script_that_does_the_same():
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == (
         '["here/it.js",["here/other.js","far/all.js"],[1,2,"all","URL","./late.js"],5,6,3,'
-        '"import { x } from \\"y\\"",["Eight","FIVE","SIX","nine","seven","three"]]'
+        '"import { x } from \\"y\\"",["Eight","FIVE","SIX","nine","seven","ten","three"]]'
     )
 
 

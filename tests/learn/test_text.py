@@ -6,10 +6,10 @@ import pytest
 from jinja2 import UndefinedError
 
 from explorer.learn import formats, typeset
+from explorer.learn.lexicon import known_word
 from explorer.learn.symbols import SYMBOLS, marked
 from explorer.learn.text import TextError, rendered
 from explorer.learn.typeset import NotTypesetError, Typeset, formulas_in
-from explorer.learn.words import known_word
 
 
 @pytest.fixture
