@@ -20,7 +20,7 @@ const AUDIT = "python -m explorer audit --prompts FILE.jsonl --method";
 export function evidenceView(page) {
   const all = button("all methods", "Show every method", () => page.showEvidence(null));
   const { element, note } = card("evidence", "Evidence: the same tokens as plain?", "", all);
-  const told = h("p", { class: "cx-note" });
+  const line = h("p", { class: "cx-note" });
   const head = h("tr", {});
   const body = h("tbody", {});
   const columns = h("colgroup", {});
@@ -46,7 +46,7 @@ export function evidenceView(page) {
     },
     table,
   );
-  element.append(told, scroll);
+  element.append(line, scroll);
 
   function shown() {
     const racing = page.chosen.filter(
@@ -64,7 +64,7 @@ export function evidenceView(page) {
       ? "token ids compared in this run"
       : "appears with the first prompt";
     const those = races.filter((race) => methods.includes(race.method));
-    told.textContent = report && races.length ? summary(those, report, methods) : "";
+    line.textContent = report && races.length ? summary(those, report, methods) : "";
     replace(columns, h("col", { class: "cx-first" }), ...methods.map(() => h("col", {})));
     table.style.minWidth = `${FIRST + EACH * methods.length}px`;
     replace(
@@ -132,7 +132,7 @@ function verdict(race) {
     "td",
     { class: "cx-differs", title: speeds },
     differs,
-    h("small", {}, explanation ?? `Not looked at here: ${AUDIT} ${race.method} tells why.`),
+    h("small", {}, explanation ?? `Not looked at here: ${AUDIT} ${race.method} says why.`),
     kind === "tie" ? h("small", {}, "A tie is no loss.") : null,
   );
 }

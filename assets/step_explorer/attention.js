@@ -16,7 +16,7 @@ const REST = 250; // milliseconds on one step before the model is asked
 const decoded = new WeakMap();
 
 /**
- * Per row of the step its weights: the prefix's untold rest, the told slots, the row's own line.
+ * Per row of the step its weights: the rest of the prefix, the listed slots, the row's own line.
  * @param {AttentionHead} head
  * @param {number[]} depths
  * @returns {Weights}

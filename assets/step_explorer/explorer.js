@@ -260,11 +260,11 @@ export class Explorer {
     try {
       await promise;
     } catch (error) {
-      const told =
+      const problem =
         error instanceof OpenError
           ? error.message
           : `That did not work (${error instanceof Error ? error.message : error}): try again.`;
-      this.store.set({ problem: told });
+      this.store.set({ problem });
     }
   }
 

@@ -57,7 +57,7 @@ export async function readGallery(app, url) {
  * @param {string} name
  * @param {{ step?: number | null, play?: boolean }} [more]
  */
-export async function openRecorded(app, name, more = {}) {
+async function openRecorded(app, name, more = {}) {
   const entry = app.gallery.find((one) => one.name === name);
   if (!entry)
     return app.store.set({

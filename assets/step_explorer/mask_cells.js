@@ -122,7 +122,7 @@ export function mostWeight(grid, head, all) {
  */
 export function weightOn(grid, head, weights, pointed) {
   if (pointed.kind !== "sum") return weights[1 + pointed.slot];
-  // What is told one by one and has a column of its own is no part of the sum.
+  // What is listed one by one and has a column of its own is no part of the sum.
   const apart = new Set(grid.columns.flatMap((one) => (one.kind === "sum" ? [] : [one.slot])));
   let sum = weights[0];
   head.slots.forEach((_, i) => {

@@ -53,8 +53,8 @@ export function prefixColumns(app, view, head) {
   }
   const first = token(0, 0, "first");
   if (!app.state.prefixOpen || !head) return [first, ...sum(length - 1)];
-  const told = head.slots.slice(1).map((at, i) => token(at, i + 1));
-  return [first, ...sum(length - 1 - told.length), ...told];
+  const listed = head.slots.slice(1).map((at, i) => token(at, i + 1));
+  return [first, ...sum(length - 1 - listed.length), ...listed];
 }
 
 /** @type {(at: number, id: number) => Single} */

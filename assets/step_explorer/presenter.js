@@ -30,14 +30,14 @@ export function presenterView(app) {
   );
   app.store.subscribe((any) => {
     if (!any("presenter", "stage", "step", "trace") || !app.state.presenter || !app.view) return;
-    const told = stages(app.view);
+    const six = stages(app.view);
     const { stage } = app.state;
     app.element.classList.toggle("is-committed", stage === LAST_STAGE);
     const lesson = lessonOf(app.trace);
     replace(
       chips,
-      ...told.map(([name], i) =>
-        button(name, `Stage ${i + 1} of ${told.length}`, () => app.store.set({ stage: i }), {
+      ...six.map(([name], i) =>
+        button(name, `Stage ${i + 1} of ${six.length}`, () => app.store.set({ stage: i }), {
           "aria-pressed": String(i === stage),
           class: i <= stage ? "is-past" : null,
         }),
@@ -51,7 +51,7 @@ export function presenterView(app) {
       ),
     );
     const asks = stage === VERIFY && app.view.rows > 1;
-    replace(sentence, told[stage][1], asks ? h("strong", {}, " Which guess will be taken?") : null);
+    replace(sentence, six[stage][1], asks ? h("strong", {}, " Which guess will be taken?") : null);
   });
   return element;
 }

@@ -1,4 +1,4 @@
-// What is on view. Views subscribe and are told, once a frame, which keys have changed.
+// What is on view. Views subscribe and learn once a frame which keys have changed.
 
 export const LAST_STAGE = 5; // draft, tree, mask, verify, accept, commit
 export const ACCEPT_STAGE = 4;

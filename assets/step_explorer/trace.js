@@ -71,7 +71,7 @@ export class Lane {
   }
 
   /**
-   * Predictions at earlier positions, told at the end of a run.
+   * Predictions at earlier positions, recorded at the end of a run.
    * @param {Position[]} positions
    */
   addPositions(positions) {

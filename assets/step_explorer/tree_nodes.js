@@ -136,7 +136,7 @@ export function drawBonus(view, grid, edges, marks) {
 }
 
 /**
- * Shape tells the verdict as well as colour does.
+ * The shape shows the verdict as well as the colour does.
  * @param {string} kind
  * @param {number} x
  * @param {number} y
@@ -161,9 +161,9 @@ function shapeOf(kind, x, y, r) {
  * @param {string} kind
  */
 function spoken(view, row, kind) {
-  const told = kind in SIGNS ? `, ${view.meaning(row)}` : "";
+  const status = kind in SIGNS ? `, ${view.meaning(row)}` : "";
   if (row === 0) return `${view.label(row)}, root`;
   const guess = probability(view.step.draft_probs[row]);
   const base = probability(view.step.base_probs[row]);
-  return `${view.label(row)}${told}, guessed with ${guess}, base model ${base}`;
+  return `${view.label(row)}${status}, guessed with ${guess}, base model ${base}`;
 }

@@ -126,13 +126,13 @@ export function verdictView(app) {
  * @param {number} stage
  */
 function staged(view, stage) {
-  const told = h("p", {}, stages(view)[stage][1]);
-  if (stage !== 0 && stage !== 3) return [told];
+  const sentence = h("p", {}, stages(view)[stage][1]);
+  if (stage !== 0 && stage !== 3) return [sentence];
   const lists =
     stage === 0
       ? view.drafting().map(([who, top]) => topList(who, top, null, view))
       : [topList("base model after the root", view.step.base_top[0], null, view)];
-  return [told, h("div", { class: "sx-tops" }, ...lists)];
+  return [sentence, h("div", { class: "sx-tops" }, ...lists)];
 }
 
 /**
@@ -140,13 +140,13 @@ function staged(view, stage) {
  * @param {number} row
  */
 function verdict(view, row) {
-  const told = sentences(view, row).map((sentence) => h("p", {}, sentence));
+  const lines = sentences(view, row).map((sentence) => h("p", {}, sentence));
   const kind = view.step.verdicts[row];
   const words = h(
     "div",
     { class: `sx-why is-${kind}` },
     h("h3", {}, `${SIGNS[kind]} ${nodeTitle(view, row)}`),
-    ...told,
+    ...lines,
   );
   if (row === 0) {
     const first = topList("base model, top 5, after the root", view.step.base_top[0], null, view);

@@ -24,7 +24,7 @@ from explorer.analysis.tree_search import greedy_order, product_success
 from explorer.records.head_facts import HeadFacts
 from explorer.records.rank_paths import RankPath
 
-WORTH = 0.08  # a cause that costs less is not told: two runs differ by as much
+WORTH = 0.08  # a cause that costs less is not named: two runs differ by as much
 REPEATED = 0.9  # of a head's guesses repeat the base model's own: the head is as it was made
 CHANCE = 0.1  # below it, head 1 does not know this base model
 DRIFTED = 0.75  # of the published accuracy; foreign prompts alone cost less

@@ -26,7 +26,7 @@ def server_words(info: ServerInfo) -> str:
 
 
 def acceptance_words(figures: LoadFigures) -> str | None:
-    """Tokens per step, and where that was read; None where the server does not tell."""
+    """Tokens per step, and where that was read; None where the server does not report it."""
     found = figures.speculation
     if found is None or not found.steps:
         return None

@@ -113,7 +113,7 @@ class ServerClient:
             return None
 
     def _method(self) -> str | None:
-        """How the server drafts: vLLM tells its settings where VLLM_SERVER_DEV_MODE is 1."""
+        """How the server drafts: vLLM reports its settings where VLLM_SERVER_DEV_MODE is 1."""
         try:
             found = ServerSettings.model_validate_json(self._page(SETTINGS))
         except (RefusedError, ValidationError):

@@ -39,7 +39,7 @@ def explorer_row(traces: Sequence[Trace], engine: str, shape: str) -> EngineRow:
 
 def server_row(figures: LoadFigures, plain: LoadFigures | None, engine: str) -> EngineRow | None:
     """Of a load of one request at a time, without the seconds to the first token; None where the
-    server does not tell what it accepted."""
+    server does not report what it accepted."""
     if figures.speculation is None or not figures.speculation.steps:
         return None
     drafts = round(figures.speculation.drafted / figures.speculation.steps)

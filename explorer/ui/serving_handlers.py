@@ -94,7 +94,7 @@ class ServingHandlers:
     def _load(
         self, session: ServingSession, client: ServerClient, ours: bool, level: int, count: int
     ) -> Iterator[Update]:
-        """One load at one server, told as it goes on."""
+        """One load at one server, with its progress."""
         assert session.cancel is not None
         assert session.info is not None
         if session.cancel.is_set():

@@ -9,7 +9,7 @@ from explorer.ui.compare_session import encoded
 
 NOTHING = "No request yet."
 NO_STEPS = (
-    "This server does not tell what each step accepted: vLLM does with "
+    "This server does not report what each step accepted: vLLM does with "
     "--per-request-spec-decode-metrics detailed."
 )
 LONGEST = 60  # characters of a prompt in the list

@@ -36,7 +36,7 @@ test("the prefix is one column until it is opened, then a few tokens and the res
   );
 });
 
-test("weights have the first token apart, and the told ones where the prefix is open", () => {
+test("weights have the first token apart, and the listed ones where the prefix is open", () => {
   const closed = prefixColumns(app({ form: "weights" }), view(), headOf());
   assert.deepEqual(kinds(closed), ["first", "sum"]);
   const state = { form: "weights", prefixOpen: true };

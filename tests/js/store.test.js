@@ -7,14 +7,14 @@ beforeEach(() => {
   globalThis.cancelAnimationFrame = () => {};
 });
 
-/** A store, and what its one view was told: for each drawing, which of these keys had changed. */
+/** A store, and what its one view learnt: for each drawing, which of these keys had changed. */
 function watched(...keys) {
   const [store, told] = [new Store(), []];
   store.subscribe((any) => told.push(keys.filter((key) => any(key))));
   return { store, told };
 }
 
-test("a view is told once a frame what has changed", () => {
+test("a view learns once a frame what has changed", () => {
   const { store, told } = watched("step", "row", "trace");
   store.set({ step: 1 });
   store.set({ step: 2, row: 3 });

@@ -18,7 +18,7 @@ test("bytes of a damaged trace become one character", () => {
   assert.deepEqual([...pieceBytes(raw("zz"))], [0xef, 0xbf, 0xbd]);
 });
 
-test("an emoji in two pieces is joined, and what waits is told", () => {
+test("an emoji in two pieces is joined, and what waits is shown", () => {
   const joined = new Assembler();
   assert.deepEqual(joined.add(text("a")), { text: "a", rest: "" });
   assert.deepEqual(joined.add(raw("f09f")), { text: "", rest: "⟨F0⟩⟨9F⟩" });

@@ -60,7 +60,7 @@ test("the prefix of a step holds the prompt and what was emitted before", () => 
   assert.deepEqual(two().prefixIds({ context_length: 3 }), [1, 2, 3]);
 });
 
-test("drafts come from the position before the root, told then or later", () => {
+test("drafts come from the position before the root, recorded then or later", () => {
   const run = two();
   assert.equal(run.headsBefore(step()).length, 2);
   const late = { context_length: 9 };

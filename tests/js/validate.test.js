@@ -65,7 +65,7 @@ const FAULTS = {
 };
 
 for (const [fault, bad] of Object.entries(FAULTS)) {
-  test(`the first fault is told: ${fault}`, () => assert.equal(firstFault(bad), fault));
+  test(`the first fault is named: ${fault}`, () => assert.equal(firstFault(bad), fault));
 }
 
 test("a head's weights fit its step, layer and slots", () => {

@@ -4,7 +4,10 @@ import pytest
 
 from explorer.analysis.shares import shares
 from explorer.analysis.tree_names import parse_tree
-from explorer.measuring.overhead import Overhead, measure_overhead, timed, wide_tree
+from explorer.lab import lab as labs
+from explorer.measuring.overhead import measure_overhead, timed, wide_tree
+from explorer.recording.snapshot import snapshot
+from explorer.records.events import collect
 from explorer.records.settings import decode_settings
 from tests.tiny_lab import tiny_lab
 
@@ -33,12 +36,19 @@ def test_the_wide_tree_has_64_nodes_for_any_number_of_heads(heads):
     assert tree.depth <= heads
 
 
-def test_overhead_runs_both_ways_over_the_same_steps():
+def test_overhead_runs_both_ways_over_the_same_steps(monkeypatch):
     settings = decode_settings(max_new_tokens=10, tree="chain:3")
-    found = measure_overhead(tiny_lab(), ["abc"], settings)
-    assert isinstance(found, Overhead)
+    lab = tiny_lab()
+    passes = sum(step.timings.verify > 0 for step in collect(lab.decode("abc", settings)).steps)
+    taken = []
+    monkeypatch.setattr(
+        labs, "snapshot", lambda step, chosen: taken.append(step) or snapshot(step, chosen)
+    )
+    found = measure_overhead(lab, ["abc"], settings)
+    recorded = [step.draft.tree.n for step in taken if step.verdict is not None]
     assert (found.nodes, found.n) == (3, 4)
-    assert found.steps >= 3
+    assert found.steps == len(recorded) == passes
+    assert max(recorded) == 4
     assert found.step_ms > 0
 
 

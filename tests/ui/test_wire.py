@@ -44,7 +44,7 @@ def test_every_position_is_told_once_and_never_many_at_a_time():
     assert told == expected
 
 
-def test_a_piece_is_told_once():
+def test_a_piece_is_sent_once():
     wire = wire_of(FakeLab())
     told = []
     for event in wire.packed:
@@ -58,7 +58,7 @@ def test_a_message_holds_what_comes_from_an_event_on():
     assert message == {"run": "key", "first": 3, "events": wire.packed[3:], "live": True}
 
 
-def test_a_step_is_told_with_its_floor():
+def test_a_step_is_sent_with_its_floor():
     floors = {
         tuple(event[2]["f"] or ()) for event in wire_of(FakeLab()).packed if event[0] == "step"
     }
@@ -77,7 +77,7 @@ def test_how_far_a_step_is_over_its_floor_follows_from_its_times():
         assert step.model_copy(update={"floor": None}).over_floor is None
 
 
-def test_the_price_of_the_nodes_is_told():
+def test_the_price_of_the_nodes_is_sent():
     packed = Wire()
     for event in FakeLab().race("hi", DecodeSettings(max_new_tokens=9)):
         if hasattr(event, "step"):
