@@ -451,7 +451,10 @@ export interface Step {
   timings: Timings;
   /** None: unknown, or no pass was needed */
   floor?: StepFloor | null;
-  /** heads that see their path only: their guesses below each row, best first */
+  /**
+   * heads that see their path: their guesses below each row, best first; where candidates were
+   * drawn: what those below each row were drawn from
+   */
   draft_top?: TopTokens[] | null;
   /**
    * `auto` trees only: the price of the verified nodes, in tokens that would be written in the

@@ -12,6 +12,7 @@ Decoding" (E: equation 1, S: theorem 3.8); Cai et al. 2024, "Medusa", arXiv 2401
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 
@@ -240,6 +241,39 @@ def tensor_parallel_seconds(
     _require_positive("memory", memory)
     summing = all_reduce_seconds(2 * width, gpus, link, latency)
     return read / gpus / memory + 2 * layers * summing
+
+
+def overlap(p: Sequence[float], q: Sequence[float]) -> float:
+    """Σ min(p, q): how often a candidate drawn from q is accepted (Leviathan et al. 2023, 3.2)."""
+    return float(sum(map(min, p, q)))
+
+
+def residual_distribution(p: Sequence[float], q: Sequence[float]) -> list[float]:
+    """norm(max(0, p − q)), which a token is drawn from after a rejection; p where that is empty.
+
+    Leviathan et al. 2023, section 2.3. It is empty only if p = q, when nothing is rejected.
+    """
+    owed = [max(0.0, wanted - offered) for wanted, offered in zip(p, q, strict=True)]
+    total = sum(owed)
+    return [value / total for value in owed] if total > 0 else list(p)
+
+
+def typical_bar(entropy: float, epsilon: float, delta: float) -> float:
+    """min(ε, δ · exp(−H)): what typical acceptance asks a probability to exceed (Medusa, 2.3.1).
+
+    `entropy` is H of the base model's distribution after temperature, in nats.
+    """
+    return min(epsilon, delta * math.exp(-entropy))
+
+
+def head_weight(k: int, decay: float = 0.8) -> float:
+    """λ_k = decay^k: the weight of head k, from 1, in the training loss (Medusa, section 2.2.1).
+
+    Raises ValueError for a k below 1.
+    """
+    if k < 1:
+        raise ValueError(f"heads are counted from 1, not {k}")
+    return decay**k
 
 
 def acceptance_rate(accepted: int, first_rejections: int) -> float | None:

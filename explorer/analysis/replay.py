@@ -98,7 +98,8 @@ def replay(traces: Mapping[str, Trace], trees: Sequence[str]) -> ReplayReport:
             "These traces were recorded with different numbers of heads: replay those of one set "
             "of heads together."
         )
-    sees_path = any(step.draft_top for trace in traces.values() for step in trace.steps)
+    steps = [step for trace in traces.values() for step in trace.steps]
+    sees_path = any(step.draft_top and step.trials is None for step in steps)  # trials: drawn
     index = PathIndex(text.rows for text in texts)
     return ReplayReport(
         traces=len(texts),

@@ -216,7 +216,7 @@ def _worth(draft: Draft, joint_probs: list[float]) -> dict[str, float]:
 
 
 def _offered(draft: Draft) -> list[TopTokens] | None:
-    """The heads' guesses below each row, if they depend on the path."""
+    """The guesses below each row, if they depend on the path or were drawn."""
     below = draft.record.below
     if below is None:
         return None

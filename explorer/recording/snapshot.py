@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from explorer.decoding.acceptance import Verdict
-from explorer.decoding.drafter import Draft
+from explorer.decoding.drafter import Draft, Proposals
 from explorer.decoding.loop import Prefilled, StepResult
 from explorer.decoding.sampling import distribution
 from explorer.kernels.row_figures import RowFigures, row_figures
@@ -115,7 +115,25 @@ def _best(probs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def _light(draft: Draft) -> Draft:
-    """A draft without what only the step itself needs: distributions over the vocabulary."""
+    """A draft without what only the step itself needs: distributions over the vocabulary.
+
+    Of those that candidates were drawn from, the best tokens are kept, as what was offered.
+    """
     if draft.proposals is None and draft.extra is None:
         return draft
-    return replace(draft, proposals=None, extra=None)
+    record = draft.record
+    if draft.proposals is not None:
+        record = replace(record, below=_drawn_from(draft, draft.proposals))
+    return replace(draft, proposals=None, extra=None, record=record)
+
+
+def _drawn_from(draft: Draft, proposals: Proposals) -> dict[int, tuple[torch.Tensor, torch.Tensor]]:
+    """Ids and probabilities [top] of the best of what each row's children were drawn from."""
+    best: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # heads give all rows of a depth one q
+    below = {}
+    for row, q in enumerate(proposals):
+        if q is not None and draft.tree.children[row]:
+            if id(q) not in best:
+                best[id(q)] = _best(q)
+            below[row] = best[id(q)]
+    return below

@@ -145,7 +145,8 @@ class Step(Record):
     draft_top: Entries[TopTokens] | None = Field(
         default=None,
         max_length=MAX_ROWS,
-        description="heads that see their path only: their guesses below each row, best first",
+        description="heads that see their path: their guesses below each row, best first; where "
+        "candidates were drawn: what those below each row were drawn from",
     )
     price: float | None = Field(
         default=None,

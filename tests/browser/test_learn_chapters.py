@@ -1,0 +1,84 @@
+"""Learn in a browser: the chapters on deciding, and what stands beside the tour."""
+
+from __future__ import annotations
+
+import pytest
+
+from explorer.learn.best_tree import machines
+from tests.browser.test_learn import figure, learn, learn_url, set_slider
+
+__all__ = ["learn", "learn_url"]  # fixtures
+
+
+def choose(page, name: str) -> None:
+    """Press a button of the chapter on view."""
+    page.click(f".is-current .lx-widget button:text-is('{name}')")
+
+
+def test_draws_follow_p_unless_guesses_are_not_drawn(learn):
+    page = learn("speculative_sampling")
+    verdict = page.locator(".is-current .lx-verdict")
+    for name in ("a fair guess", "a poor guess", "q = p", "q misses a token"):
+        choose(page, name)
+        assert verdict.inner_text().startswith("The draws agree with p")
+    assert float(figure(page, "chance")) > 0.001
+    choose(page, "a fair guess")
+    kept = figure(page, "kept")
+    choose(page, "q’s best guess, every time")
+    assert verdict.inner_text().startswith("This is not p")
+    choose(page, "drawn from q")
+    assert figure(page, "kept") == kept  # the same seed, the same draws
+
+
+def test_p_and_q_move_by_keys_and_by_dragging(learn):
+    page = learn("speculative_sampling")
+    bars = page.locator(".is-current [role=slider]")
+    assert bars.count() == 10
+    bars.first.focus()
+    page.keyboard.press("ArrowUp")
+    assert bars.first.get_attribute("aria-valuenow") == "0.440"
+    assert page.evaluate("document.activeElement.dataset.bar") == "p0"
+    box = bars.nth(1).bounding_box()
+    page.mouse.move(box["x"] + 4, box["y"] + 0.7 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 4, box["y"] + 0.2 * box["height"])
+    page.mouse.up()
+    assert float(bars.nth(1).get_attribute("aria-valuenow")) > 0.3
+    total = sum(float(bars.nth(i).get_attribute("aria-valuenow")) for i in range(0, 10, 2))
+    assert total == pytest.approx(1, abs=0.01)
+
+
+def test_a_recorded_step_is_drawn_again(learn):
+    page = learn("speculative_sampling")
+    page.click(".is-current .lx-choice:has-text('Recorded steps') button >> nth=0")
+    assert "the coin fell on" in page.inner_text(".is-current .lx-verdict")
+    before = figure(page, "chi")
+    choose(page, "Draw 10\u202f000 again")
+    assert figure(page, "chi") != before
+
+
+def test_three_rules_decide_a_recorded_step(learn):
+    page = learn("accepting")
+    assert figure(page, "accepted") == "2.00"
+    assert page.locator(".is-current .lx-nodes .is-taken").count() == 2
+    choose(page, "greedy")
+    assert figure(page, "keeps") == "at temperature 0"
+    choose(page, "sample")
+    assert figure(page, "keeps") == "yes"
+    assert not page.is_visible(".is-current .lx-slider")
+    choose(page, "typical")
+    set_slider(page, "ε", 0)  # the bar is so low that the longest path wins
+    assert float(figure(page, "accepted")) > 2
+
+
+def test_a_tree_grows_node_by_node(learn):
+    page = learn("best_tree", reduced_motion="reduce")
+    assert page.locator("text=Grow ▸").count() == 0
+    choose(page, "Next node")
+    assert figure(page, "nodes") == "2"
+    assert page.locator(".is-current .lx-grown.is-there").count() == 2
+    for machine in machines():
+        choose(page, machine["name"])
+        choose(page, "Its best tree")
+        assert figure(page, "nodes") == str(machine["best"])
+        assert figure(page, "speedup") == f"{machine['most']:.2f}"
