@@ -36,7 +36,7 @@ def numbers() -> dict[str, object]:
     }
 
 
-def data() -> dict[str, object]:
+def data() -> dict[str, Any]:
     """The nodes in their order, E[L] after each, and the speedup on each machine."""
     order = nodes()
     accuracy = joint_counts().accuracy

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from explorer.learn.beat_the_heads import RUNS, rounds_of
 from explorer.learn.best_tree import machines
 from tests.browser.test_learn import figure, learn, learn_url, set_slider
 
@@ -12,7 +13,9 @@ __all__ = ["learn", "learn_url"]  # fixtures
 
 def choose(page, name: str) -> None:
     """Press a button of the chapter on view."""
-    page.click(f".is-current .lx-widget button:text-is('{name}')")
+    page.click(
+        f".is-current .lx-widget button :text-is('{name}'), .is-current button:text-is('{name}')"
+    )
 
 
 def test_draws_follow_p_unless_guesses_are_not_drawn(learn):
@@ -67,8 +70,10 @@ def test_three_rules_decide_a_recorded_step(learn):
     assert figure(page, "keeps") == "yes"
     assert not page.is_visible(".is-current .lx-slider")
     choose(page, "typical")
-    set_slider(page, "ε", 0)  # the bar is so low that the longest path wins
-    assert float(figure(page, "accepted")) > 2
+    choose(page, "16")
+    assert figure(page, "accepted") == "0.00"
+    set_slider(page, "ε", 0)  # the lower the bar, the longer the path
+    assert float(figure(page, "accepted")) > 1
 
 
 def test_a_tree_grows_node_by_node(learn):
@@ -82,3 +87,17 @@ def test_a_tree_grows_node_by_node(learn):
         choose(page, "Its best tree")
         assert figure(page, "nodes") == str(machine["best"])
         assert figure(page, "speedup") == f"{machine['most']:.2f}"
+
+
+def test_a_visitor_plays_against_the_heads(learn):
+    page = learn("beat_the_heads")
+    first = rounds_of(RUNS[0])[0]
+    for slot in first["slots"]:
+        choose(page, slot["options"][slot["true"]]["name"])
+    assert "4 in a row" in page.inner_text(".is-current .lx-verdict")
+    assert page.inner_text(".is-current [data-player=you] td >> nth=0") == "4.00"
+    assert page.inner_text(".is-current [data-player=model] td >> nth=0") == "4.00"
+    page.click("text=Next round ▸")
+    page.fill(".is-current .lx-typed", "zzz")
+    page.keyboard.press("Enter")
+    assert page.inner_text(".is-current [data-player=you] td >> nth=0") == "2.00"

@@ -26,7 +26,7 @@ def test_where_rows_are_free_every_node_pays():
 def test_values_fall_and_parents_come_first():
     values = [one.success for one in nodes()]
     assert values == sorted(values, reverse=True)
-    seen = {()}
+    seen: set[tuple[int, ...]] = {()}
     for one in nodes():
         assert one.path[:-1] in seen
         seen.add(one.path)
