@@ -65,7 +65,8 @@ def p_value(logs: Sequence[float] | np.ndarray) -> float:
         return 1.0
     if np.ptp(values) == 0:  # no scatter: Student's t is not defined
         return 1.0 if values[0] == 0 else 0.0
-    return float(ttest_1samp(values, 0.0).pvalue)
+    _, chance = ttest_1samp(values, 0.0)
+    return float(chance)
 
 
 def _beside(best: _Lane, others: Sequence[_Lane]) -> str:
