@@ -12,7 +12,7 @@ import { Playback } from "./playback.js";
 import { describe } from "./source.js";
 import { LAST_STAGE, Store } from "./store.js";
 import { Trace } from "./trace.js";
-import { View } from "./verdicts.js";
+import { placeOf, stages, View } from "./verdicts.js";
 
 /**
  * @import { AttentionQuestion } from "../../types/records.js"
@@ -145,8 +145,8 @@ export class Explorer {
     const { presenter, stage } = this.state;
     const step = this.state.step ?? 0;
     if (!presenter) return this.show(step + by);
-    const next = stage + by;
-    if (next >= 0 && next <= LAST_STAGE) return this.store.set({ stage: next });
+    const next = this.view && stages(this.view)[placeOf(this.view, stage) + by]?.[0];
+    if (typeof next === "number") return this.store.set({ stage: next });
     if (step + by < 0 || step + by >= this.trace.steps.length) return undefined;
     this.show(step + by);
     return this.store.set({ stage: by > 0 ? 0 : LAST_STAGE });

@@ -2,7 +2,7 @@
 
 import { button, h, replace } from "./dom.js";
 import { LAST_STAGE } from "./store.js";
-import { stages } from "./verdicts.js";
+import { placeOf, stages } from "./verdicts.js";
 
 /**
  * @import { Explorer } from "./main.js"
@@ -30,16 +30,16 @@ export function presenterView(app) {
   );
   app.store.subscribe((any) => {
     if (!any("presenter", "stage", "step", "trace") || !app.state.presenter || !app.view) return;
-    const six = stages(app.view);
+    const all = stages(app.view);
     const { stage } = app.state;
     app.element.classList.toggle("is-committed", stage === LAST_STAGE);
     const lesson = lessonOf(app.trace);
     replace(
       chips,
-      ...six.map(([name], i) =>
-        button(name, `Stage ${i + 1} of ${six.length}`, () => app.store.set({ stage: i }), {
-          "aria-pressed": String(i === stage),
-          class: i <= stage ? "is-past" : null,
+      ...all.map(([at, name], i) =>
+        button(name, `Stage ${i + 1} of ${all.length}`, () => app.store.set({ stage: at }), {
+          "aria-pressed": String(at === stage),
+          class: at <= stage ? "is-past" : null,
         }),
       ),
       lesson.length ? h("span", {}, "Steps to show:") : null,
@@ -51,7 +51,8 @@ export function presenterView(app) {
       ),
     );
     const asks = stage === VERIFY && app.view.rows > 1;
-    replace(sentence, six[stage][1], asks ? h("strong", {}, " Which guess will be taken?") : null);
+    const said = all[placeOf(app.view, stage)][2];
+    replace(sentence, said, asks ? h("strong", {}, " Which guess will be taken?") : null);
   });
   return element;
 }

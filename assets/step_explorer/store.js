@@ -2,6 +2,7 @@
 
 export const LAST_STAGE = 5; // draft, tree, mask, verify, accept, commit
 export const ACCEPT_STAGE = 4;
+export const COINS_STAGE = 3.5; // of rejection sampling alone: between verify and accept
 
 /** What views can ask about beside the state: a new trace, more of it, weights, the gallery. */
 const NEWS = /** @type {const} */ (["trace", "grown", "attention", "gallery"]);

@@ -2,6 +2,7 @@
 
 import { Marked, rowOf, s } from "./dom.js";
 import { Picture } from "./picture.js";
+import { ACCEPT_STAGE } from "./store.js";
 import { foldedRows, tidy } from "./tree_layout.js";
 import { drawBonus, drawNode } from "./tree_nodes.js";
 
@@ -53,7 +54,7 @@ export function treeView(app) {
       if (row > 0 && app.state.stage === 0) continue;
       nodes.set(row, drawNode(app, view, grid, row, edges, marks));
     }
-    if (app.state.stage > 3) drawBonus(view, grid, edges, marks);
+    if (app.state.stage >= ACCEPT_STAGE) drawBonus(view, grid, edges, marks);
     focus();
     return svg;
   }

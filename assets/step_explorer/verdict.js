@@ -4,7 +4,9 @@
 import { card } from "./card.js";
 import { button, h, Marked, replace, rowOf } from "./dom.js";
 import { count, probability } from "./numbers.js";
-import { nodeTitle, SIGNS, sentences, stages } from "./verdicts.js";
+import { ACCEPT_STAGE, COINS_STAGE } from "./store.js";
+import { trialTable } from "./trials.js";
+import { nodeTitle, placeOf, SIGNS, sentences, stages } from "./verdicts.js";
 
 /**
  * @import { Explorer } from "./main.js"
@@ -52,7 +54,7 @@ export function verdictView(app) {
           "Choose a node to read why it was accepted, rejected or never reached.",
         ),
       );
-    if (app.state.stage <= 3) return replace(body, ...staged(app.view, app.state.stage));
+    if (app.state.stage < ACCEPT_STAGE) return replace(body, ...staged(app.view, app.state.stage));
     if (app.state.table) return replace(body, table(app.view));
     return replace(body, ...verdict(app.view, app.focusRow));
   }
@@ -126,7 +128,8 @@ export function verdictView(app) {
  * @param {number} stage
  */
 function staged(view, stage) {
-  const sentence = h("p", {}, stages(view)[stage][1]);
+  const sentence = h("p", {}, stages(view)[placeOf(view, stage)][2]);
+  if (stage === COINS_STAGE && view.step.trials) return [sentence, trialTable(view), leftOver(view)];
   if (stage !== 0 && stage !== 3) return [sentence];
   const lists =
     stage === 0
@@ -169,6 +172,17 @@ function verdict(view, row) {
     ),
   ];
 }
+
+/**
+ * What the next token is drawn from after a refusal.
+ * @param {View} view
+ */
+const leftOver = (view) =>
+  h(
+    "div",
+    { class: "sx-tops" },
+    topList("what is left of p, top 5", view.step.residual, view.step.bonus, view),
+  );
 
 /**
  * @param {string} title

@@ -3,6 +3,7 @@
 
 import { count, milliseconds, ordinal, plural, probability } from "./numbers.js";
 import { GUESSED, GUESSES, NODES, STEPS } from "./reasons.js";
+import { COINS_STAGE } from "./store.js";
 import { shortened } from "./text.js";
 import { extraRows, stepMs } from "./trace.js";
 
@@ -244,14 +245,24 @@ const stepCodes = (view) => view.step.stages ?? OLD_STEP;
 export const stepSentence = (view) => filled(STEPS[stepCodes(view)[0]], stepPlaces(view));
 
 /**
- * The six stages of a step, each with one sentence for a class.
+ * The stages of a step, each with one sentence for a class: six, and the coins of rejection sampling.
  * @param {View} view
- * @returns {[name: string, sentence: string][]}
+ * @returns {[at: number, name: string, sentence: string][]} `at`: the store's number of the stage
  */
 export function stages(view) {
   const places = stepPlaces(view);
-  return STAGES.map((name, i) => [name, filled(STEPS[stepCodes(view)[i + 1]], places)]);
+  /** @type {[number, string, string][]} */
+  const told = STAGES.map((name, i) => [i, name, filled(STEPS[stepCodes(view)[i + 1]], places)]);
+  if (view.step.trials?.length) told.push([COINS_STAGE, "Coins", STEPS.coins]);
+  return told.sort(([one], [other]) => one - other);
 }
+
+/**
+ * Where a stage stands among a step's: a step without coins is at the stage before them.
+ * @param {View} view
+ * @param {number} stage
+ */
+export const placeOf = (view, stage) => stages(view).findLastIndex(([at]) => at <= stage);
 
 /** @param {View} view */
 function stepPlaces(view) {

@@ -181,6 +181,11 @@ STEPS = {
     "mask-last": "Nothing goes through the model.",
     "verify": "One pass of {ms} ms gives what the base model itself would say after each row.",
     "verify-last": "No verify pass was needed: the text ends with this token.",
+    "coins": (
+        "A guess is drawn with probability q and kept if its coin is below min(1, p/q), where p is "
+        "the base model's. After a refusal the next is tried against what is left, max(0, p − q); "
+        "the text stays distributed as p."
+    ),
     "accept": "Going down from the root, {held} held: the accepted path.",
     "accept-none": "No guess held, so only the root counts.",
     "accept-bare": "There was no guess to judge, so only the root counts.",

@@ -15,10 +15,10 @@ DEFAULTS = DecodeSettings()
 MAX_NEW_TOKENS = 1024  # of the slider
 SHAPED = ("medusa", "hydra")  # methods whose tree a reader chooses
 ACCEPTANCE = [
-    ("auto: greedy at temperature 0, sample above", "auto"),
-    ("greedy: only the base model's first choice (lossless)", "greedy"),
-    ("sample: follow a draw from the base model (lossless)", "sample"),
-    ("typical: any guess that is likely enough (lossy)", "typical"),
+    ("auto", "auto"),
+    ("greedy (lossless)", "greedy"),
+    ("sample (lossless)", "sample"),
+    ("typical (lossy)", "typical"),
 ]
 ROOT_RULES = [
     ("draw from all tokens", "draw"),
@@ -95,10 +95,8 @@ def settings_inputs(limits: Limits) -> SettingsInputs:
             list(limits.trees),
             value=DEFAULTS.tree,
             label="Candidate tree",
-            info="auto: in each step, the nodes that are worth their row on this machine. "
-            "fixed: the best tree that stays the same. chain:K is one guess per head; "
-            "cartesian:3,2,1 is every combination of the top guesses; dynamic:N takes the N nodes "
-            "that are likeliest in each step. JSON rank paths (medusa_choices) are possible, too.",
+            info="auto: each step checks the guesses that repay their cost here. fixed: one tree "
+            "for all steps. Also chain:K, cartesian:3,2,1, dynamic:N, or medusa_choices as JSON.",
             allow_custom_value=limits.free_tree,
             elem_id="mx-tree-setting",
         )
@@ -106,7 +104,8 @@ def settings_inputs(limits: Limits) -> SettingsInputs:
             ACCEPTANCE,
             value=DEFAULTS.acceptance,
             label="Acceptance rule",
-            info="Lossless: the output is, or is distributed as, what the base model alone gives.",
+            info="auto: greedy at temperature 0, else sample. Lossless: the text is, or is "
+            "distributed as, the base model's own.",
         )
         max_new_tokens = gr.Slider(
             1,
@@ -117,10 +116,9 @@ def settings_inputs(limits: Limits) -> SettingsInputs:
             info="Maximum for both lanes.",
             elem_id="mx-new-tokens",
         )
-    sampling = _sampling_inputs()
     with gr.Row():
+        sampling = _sampling_inputs()
         own = {name: _own_input(parameter) for name, parameter in parameters().items()}
-    with gr.Row():
         system_prompt = gr.Textbox(
             "",
             label="System prompt",
@@ -150,7 +148,7 @@ def _own_input(parameter: Parameter) -> gr.components.Component:
     more: dict[str, Any] = {
         "value": parameter.default,
         "label": label,
-        "info": parameter.text,
+        "info": parameter.text[:1].upper() + parameter.text[1:],
         "visible": DEFAULTS.method in methods_heeding(parameter.name),
     }
     if parameter.choices:
@@ -161,69 +159,67 @@ def _own_input(parameter: Parameter) -> gr.components.Component:
 
 
 def _sampling_inputs() -> dict[str, Any]:
-    with gr.Row():
-        temperature = gr.Slider(
-            0,
-            2,
-            value=DEFAULTS.temperature,
-            step=0.05,
-            label="Temperature",
-            info="0: always the likeliest token (greedy).",
-            elem_id="mx-temperature",
-        )
-        top_p = gr.Slider(
-            0.05,
-            1,
-            value=DEFAULTS.top_p,
-            step=0.01,
-            label="Top-p",
-            visible=False,
-            info="Draw among the likeliest tokens that together have probability p.",
-        )
-        top_k = gr.Slider(
-            0,
-            200,
-            value=DEFAULTS.top_k,
-            step=1,
-            label="Top-k",
-            visible=False,
-            info="Draw among the k likeliest tokens; 0: all.",
-        )
-        seed = gr.Number(
-            DEFAULTS.seed,
-            precision=0,
-            minimum=0,
-            label="Seed",
-            visible=False,
-            info="With the same seed and settings, the text is the same.",
-        )
-    with gr.Row():
-        epsilon = gr.Slider(
-            0.01,
-            1,
-            value=DEFAULTS.epsilon,
-            step=0.01,
-            label="ε of typical acceptance",
-            visible=False,
-            info="A token with this probability is always accepted. Top-p and top-k do not count.",
-        )
-        delta = gr.Slider(
-            0,
-            1,
-            value=DEFAULTS.delta,
-            step=0.01,
-            label="δ of typical acceptance",
-            visible=False,
-            info="The bar is the smaller of ε and δ·exp(−entropy): unsure model, lower bar. 0: √ε.",
-        )
-        root_rule = gr.Dropdown(
-            ROOT_RULES,
-            value=DEFAULTS.root_rule,
-            label="Root of typical acceptance",
-            visible=False,
-            info="How the token after the accepted path is chosen. Top-p and top-k count in a draw "
-            "from all tokens only.",
-        )
+    temperature = gr.Slider(
+        0,
+        2,
+        value=DEFAULTS.temperature,
+        step=0.05,
+        label="Temperature",
+        info="0: always the likeliest token (greedy).",
+        elem_id="mx-temperature",
+    )
+    top_p = gr.Slider(
+        0.05,
+        1,
+        value=DEFAULTS.top_p,
+        step=0.01,
+        label="Top-p",
+        visible=False,
+        info="Draw among the likeliest tokens that together have probability p.",
+    )
+    top_k = gr.Slider(
+        0,
+        200,
+        value=DEFAULTS.top_k,
+        step=1,
+        label="Top-k",
+        visible=False,
+        info="Draw among the k likeliest tokens; 0: all.",
+    )
+    seed = gr.Number(
+        DEFAULTS.seed,
+        precision=0,
+        minimum=0,
+        label="Seed",
+        visible=False,
+        info="With the same seed and settings, the text is the same.",
+    )
+    epsilon = gr.Slider(
+        0.01,
+        1,
+        value=DEFAULTS.epsilon,
+        step=0.01,
+        label="ε of typical acceptance",
+        visible=False,
+        info="A token with this probability is always accepted. Top-p and top-k do not count.",
+    )
+    delta = gr.Slider(
+        0,
+        1,
+        value=DEFAULTS.delta,
+        step=0.01,
+        label="δ of typical acceptance",
+        visible=False,
+        info="The bar is the smaller of ε and δ·exp(−entropy): unsure model, lower bar. 0: √ε.",
+    )
+    root_rule = gr.Dropdown(
+        ROOT_RULES,
+        value=DEFAULTS.root_rule,
+        label="Root of typical acceptance",
+        visible=False,
+        info="How the token after the accepted path is chosen. Top-p and top-k count in a draw "
+        "from all tokens only.",
+    )
     return {
         "temperature": temperature,
         "top_p": top_p,

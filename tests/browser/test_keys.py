@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from explorer.records.step import Trial
 from explorer.records.summary import lane_clock
 from tests.browser.steps import Steps
 from tests.ui.fakes import FakeLab
@@ -153,6 +154,21 @@ def test_presenter_mode_reveals_a_step_in_six_stages(steps, trace):
     steps.press("Escape")
     assert not steps.state("presenter")
     assert steps.count(".sx-tree .is-accepted") > 0
+
+
+def test_coins_have_a_stage_of_their_own(alone, trace):
+    place = next(s.index for s in trace.steps if "rejected" in s.verdicts)
+    row = trace.steps[place].verdicts.index("rejected")
+    trial = Trial(row=row, p=0.2, q=0.4, chance=0.5, coin=0.7)
+    tried = trace.steps[place].model_copy(update={"trials": [trial]})
+    changed = [tried if step.index == place else step for step in trace.steps]
+    steps = alone().open(trace.model_copy(update={"steps": changed})).show(place + 1)
+    steps.press("p", *["ArrowRight"] * 4)
+    assert steps.text(".sx-chips [aria-pressed=true]") == "Coins"
+    assert steps.texts(".sx-trials tbody td") == ["0.40", "0.20", "0.50", "0.70"]
+    assert steps.count(".sx-tree .is-bonus") == 0  # not drawn yet
+    steps.press("ArrowRight")
+    assert steps.text(".sx-chips [aria-pressed=true]") == "Accept"
 
 
 def test_reduced_motion_plays_nothing_by_itself(alone):

@@ -63,7 +63,11 @@ test("rejection sampling: p, q, the chance, the coin, and what was not tried", (
   assert.match(last(tried, 2), /The coin fell on 0\.10, below it: accepted/);
   assert.match(last(tried, 4), /not tried: a sibling/);
   assert.equal(tried.meaning(4), "not tried");
-  assert.match(stages_(tried)[4][1], /^2 guesses were tried, each with a coin of its own/);
+  assert.deepEqual(
+    stages_(tried).map(([, name]) => name),
+    ["Draft", "Tree", "Mask", "Verify", "Coins", "Accept", "Commit"],
+  );
+  assert.match(stages_(tried)[5][2], /^2 guesses were tried, each with a coin of its own/);
 });
 
 test("sampling compares with the token that was drawn", () => {
@@ -91,7 +95,7 @@ test("a trace of before says no more than it holds", () => {
   const old = view({ reasons: null, stages: null });
   assert.match(last(old, 2), /not accepted\. This trace was saved before/);
   assert.match(stepSentence(old), /over 5 rows accepted 1 draft/);
-  assert.ok(stages_(old).every(([, sentence]) => !sentence.includes("{")));
+  assert.ok(stages_(old).every(([, , sentence]) => !sentence.includes("{")));
 });
 
 test("guesses of heads stand under a method only if its heads made them", () => {
@@ -127,7 +131,7 @@ test("the rows of a lookahead window are rows of the pass", () => {
   ];
   const seen = view({ lookahead: { window, guesses: [], pool_size: 0 }, stages });
   assert.match(stepSentence(seen), /over 10 rows, 5 of them the lookahead window's/);
-  assert.match(stages_(seen)[5][1], /2 rows of the cache stay, 8 vanish/);
+  assert.match(stages_(seen)[5][2], /2 rows of the cache stay, 8 vanish/);
 });
 
 test("the run says who guesses; old traces leave it to the method's name", () => {
@@ -145,9 +149,9 @@ test("a step in one sentence, and in six stages", () => {
   assert.match(stepSentence(none), /accepted no draft: 1 token gained\.$/);
   const told = stages_(view());
   assert.equal(told.length, 6);
-  assert.match(told[0][1], /2 heads guess/);
-  assert.match(told[5][1], /2 rows of the cache stay, 3 vanish; ‘p’ is the next root/);
-  assert.ok(told.every(([, sentence]) => sentence.endsWith(".")));
+  assert.match(told[0][2], /2 heads guess/);
+  assert.match(told[5][2], /2 rows of the cache stay, 3 vanish; ‘p’ is the next root/);
+  assert.ok(told.every(([, , sentence]) => sentence.endsWith(".")));
 });
 
 test("the row that says most is the first rejected one", () => {
