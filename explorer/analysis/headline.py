@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.stats import ttest_1samp
@@ -65,7 +66,7 @@ def p_value(logs: Sequence[float] | np.ndarray) -> float:
         return 1.0
     if np.ptp(values) == 0:  # no scatter: Student's t is not defined
         return 1.0 if values[0] == 0 else 0.0
-    _, chance = ttest_1samp(values, 0.0)
+    chance: Any = ttest_1samp(values, 0.0)[1]  # scipy's stubs do not know what it is
     return float(chance)
 
 
