@@ -129,7 +129,8 @@ export function verdictView(app) {
  */
 function staged(view, stage) {
   const sentence = h("p", {}, stages(view)[placeOf(view, stage)][2]);
-  if (stage === COINS_STAGE && view.step.trials) return [sentence, trialTable(view), leftOver(view)];
+  if (stage === COINS_STAGE && view.step.trials)
+    return [sentence, trialTable(view), leftOver(view)];
   if (stage !== 0 && stage !== 3) return [sentence];
   const lists =
     stage === 0
