@@ -3,6 +3,7 @@
 # make reference   install llama.cpp beside it, for 'python -m explorer bench --reference'
 # make vllm   install vLLM for a CPU beside it (docs/serving.md)
 # make test-vllm   serve the default heads with it and check what comes back; takes some minutes
+# make gpu-check   check and measure this machine's GPU (docs/gpu.md); takes some minutes
 # make lint   check style, formatting and types
 # Any other Python than python3: make run PYTHON=python3.12
 
@@ -16,7 +17,7 @@ MODULES := node_modules
 NODE := PATH="$(CURDIR)/$(BIN):$$PATH"
 ARGS ?=
 
-.PHONY: run test reference vllm test-vllm lint format model browser clean
+.PHONY: run test reference vllm test-vllm gpu-check lint format model browser clean
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.installed model
@@ -24,6 +25,9 @@ run: $(VENV)/.installed model
 
 test: $(VENV)/.installed-dev model browser
 	$(BIN)/python -m pytest $(ARGS)
+
+gpu-check: $(VENV)/.installed
+	$(BIN)/python -m tools.gpu_check $(ARGS)
 
 lint: $(VENV)/.installed-dev $(MODULES)/.installed
 	$(BIN)/ruff check .
