@@ -7,6 +7,7 @@ measured like all else ('doctor', 'calibrate'). Lighter heads draft; they are no
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import torch
@@ -18,14 +19,14 @@ from explorer.kernels.nf4 import COLUMNS, FourBitProjection
 from explorer.records.errors import ExplorerError
 
 
-def frequent_tokens(pieces: list[str], count: int) -> Tensor:
-    """The first `count` token ids to keep of a vocabulary, int64, rising.
+def frequent_tokens(pieces: list[str], count: int, among: Iterable[int]) -> Tensor:
+    """The `count` token ids to keep of those in `among`, int64, rising.
 
     pieces: the text of every token id. Tokens of one character come first, wherever a vocabulary
     has them, then all others by their number: byte-pair encoding numbers its tokens in the order
     in which it found them, the most frequent pairs first.
     """
-    order = sorted(range(len(pieces)), key=lambda token: (len(pieces[token].strip()) > 1, token))
+    order = sorted(among, key=lambda token: (len(pieces[token].strip()) > 1, token))
     return torch.tensor(sorted(order[:count]))
 
 
@@ -44,10 +45,7 @@ def require_lighter(heads: MedusaHeads, vocabulary: int | None, nf4: bool) -> No
 
 
 def keep_tokens(heads: MedusaHeads, ids: Tensor) -> None:
-    """Let the heads choose between these tokens alone, int64 [V'] of the full vocabulary.
-
-    Of heads with a draft vocabulary, those of its tokens that are among them.
-    """
+    """Let the heads choose between these of their tokens alone, int64 [V'], rising."""
     rows = heads.rows.detach()
     ids = ids.to(rows.device)
     if heads.token_map is not None:
@@ -82,7 +80,8 @@ def lighten(
     require_lighter(heads, vocabulary, nf4)
     told = []
     if vocabulary is not None:
-        keep_tokens(heads, frequent_tokens(pieces, vocabulary))
+        theirs = range(heads.config.vocab_size) if heads.token_map is None else heads.token_map
+        keep_tokens(heads, frequent_tokens(pieces, vocabulary, map(int, theirs)))
         told.append(
             f"The heads choose between {heads.config.output_size} of {heads.config.vocab_size} "
             "tokens (--heads-vocabulary): they never guess another."

@@ -38,10 +38,12 @@ def key_of(model: LanguageModel, heads: MedusaHeads) -> Key:
 
 
 def _kernels(model: LanguageModel) -> str:
-    """What the compiled pass was made of: its instructions, and the version of its sources.
+    """How passes run: as graphs; or compiled, of which instructions and sources.
 
     Both change the cost, and different processors have the same name.
     """
+    if model.static and model.static.recordings.active:
+        return ", as CUDA graphs"
     widest = instruction_set()
     return f", compiled for {widest.name} ({DIGEST})" if model.compiled and widest else ""
 

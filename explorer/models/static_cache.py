@@ -89,6 +89,10 @@ class Arena:
         for (stack, axis), (smaller, _) in zip(self.stacks, other.stacks, strict=True):
             stack.narrow(axis, 0, length).copy_(smaller.narrow(axis, 0, length))
 
+    def forget(self) -> None:
+        """Drop what was recorded, which holds on to this memory in a circle."""
+        self.passes.clear()
+
     def committed(self, layer: int, length: int) -> tuple[Tensor, Tensor]:
         """Keys and values of a layer's first `length` slots, each [kv heads, length, head size]."""
         return committed_states(self.keys[layer], self.values[layer], length, self.fixed_order)
@@ -105,7 +109,9 @@ class ArenaPool:
         """An arena of at least so many slots. Raises torch.OutOfMemoryError."""
         fitting = [arena for arena in self._free if arena.capacity >= slots]
         if not fitting:
-            self._free.clear()  # too small for now, and a larger one serves short texts, too
+            # Too small for now, and a larger one serves short texts, too.
+            while self._free:
+                self._free.pop().forget()
             capacity = -(-slots // SMALLEST_BUCKET) * SMALLEST_BUCKET
             return Arena.of(self._layers, capacity, self._fixed_order)
         found = min(fitting, key=lambda arena: arena.capacity)
@@ -131,6 +137,7 @@ class StaticCache:
         self.arena = arena
         self.fixed_order = arena.fixed_order
         self._end = weakref.finalize(self, self._pool.give, arena)
+        self._end.atexit = False
 
     def reserve(self, slots: int) -> None:
         """Make room for so many slots; what is committed stays. Forgets what was moved."""
@@ -138,9 +145,11 @@ class StaticCache:
         if slots <= self.arena.capacity:
             return
         small = self.arena
-        larger = self._pool.take(slots)
+        # Twice as large at least: what was recorded has to be recorded again.
+        larger = self._pool.take(max(slots, 2 * small.capacity))
         larger.copy_from(small, self.length)
-        self._end.detach()  # the small one is freed, with what was recorded on it
+        self._end.detach()
+        small.forget()
         self._lease(larger)
 
     def move(self, rows: Tensor) -> None:

@@ -1,5 +1,7 @@
 """Passes of fixed shapes give what eager passes give, unrecorded and replayed."""
 
+import weakref
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -110,6 +112,25 @@ def test_recordings_outlive_the_sequence_they_were_made_for():
     at_once = model.static.cache(), model.static.cache()
     assert at_once[0].arena is not at_once[1].arena
     assert torch.equal(again, passes(model, at_once[0], steps))
+
+
+def test_an_arena_that_became_too_small_is_freed_at_once():
+    model = with_static(tiny.tiny_model(), TapeRecorder())
+    model.network.set_attn_implementation("sdpa")
+    cache = model.static.cache()
+    passes(model, cache, steps_of(1, TREES))
+    small = weakref.ref(cache.arena)
+    passes(model, cache, steps_of(2, TREES * 30))
+    assert cache.arena.capacity >= 512
+    assert small() is None
+    del cache
+    again = model.static.cache()
+    assert again.arena.capacity >= 512  # the larger one came back
+    large = weakref.ref(again.arena)
+    del again
+    model.context_length = 4096
+    assert model.static.cache(4000).arena.capacity >= 4000
+    assert large() is None
 
 
 class Unwilling:
