@@ -7,9 +7,10 @@ disk, a script holds it (assets/site/site.js).
 
 from __future__ import annotations
 
+import json
 import shutil
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from jinja2 import Environment, StrictUndefined
@@ -20,9 +21,10 @@ from explorer.learn.document import Place, data_json, document
 from explorer.learn.modules import classic
 from explorer.learn.pages import navigation
 from explorer.records.errors import ExplorerError
+from explorer.records.methods import shown_methods
 from explorer.records.paths import ASSETS
 
-PAGES = {"Explore": "index.html", "Learn": "learn.html"}
+RECORDED = ASSETS / "compare" / "recorded.json"  # a comparison of all methods, if there is one
 # Folders of the site, and those of assets/ that they come from.
 FOLDERS = {
     "step_explorer": "step_explorer",
@@ -30,12 +32,24 @@ FOLDERS = {
     "ui-files": "ui",
     "learn-files": "learn",
     "site": "site",
+    "compare": "compare",
 }
 NOTE = (
-    "These runs were recorded. To run your own prompts, and for the pages Compare, Tree lab, Heads "
-    "and Serve, start the app: it needs Python and fetches a model of 98 MB (make run; the README "
-    "says more)."
+    "What is shown here was recorded. To run your own prompts, and for all pages, start the app: "
+    "it needs Python and fetches a model of 98 MB (make run; the README says more)."
 )
+# The Compare page offers no choice where nothing can be run.
+NOTHING_TO_RUN = {
+    "runs": False,
+    "builtin": [],
+    "trees": [],
+    "freeTree": False,
+    "maxPrompts": 0,
+    "maxTokens": 0,
+    "maxCharacters": 0,
+    "maxFile": 0,
+    "newTokens": 0,
+}
 _NOT_SERVED = {".html", ".md"}
 _FETCHED = {".json", ".gz", ".js", ".css"}  # asked for by a page's code, if only to save a run
 
@@ -73,8 +87,13 @@ def _prepare(out: Path) -> None:
 
 def _files() -> Iterator[tuple[str, bytes]]:
     """Every file of the site by its path."""
-    yield "index.html", _explore().encode()
-    place = Place(PAGES, script="site.js", main="learn-files/main.js", live="")
+    pages = _pages()
+    yield "index.html", _page("explore.html", "Explore", pages)
+    if "Compare" in pages:
+        setup = json.dumps({"methods": shown_methods(), **NOTHING_TO_RUN})
+        yield "compare.html", _page("compare.html", "Compare", pages, setup=Markup(setup))
+        yield from _with_script("compare/recorded.json", RECORDED.read_bytes())
+    place = Place(pages, script="site.js", main="learn-files/main.js", live="")
     yield "learn.html", document(place).encode()
     yield "site.js", (ASSETS / "site" / "site.js").read_bytes()
     for chapter in chapters():
@@ -113,9 +132,14 @@ def _data(key: str) -> bytes:
     return (data_json(key) or "{}").encode()
 
 
-def _explore() -> str:
-    template = (ASSETS / "site" / "explore.html").read_text(encoding="utf-8")
+def _pages() -> dict[str, str]:
+    compare = {"Compare": "compare.html"} if RECORDED.exists() else {}
+    return {"Explore": "index.html", **compare, "Learn": "learn.html"}
+
+
+def _page(template: str, name: str, pages: Mapping[str, str], **more: object) -> bytes:
+    text = (ASSETS / "site" / template).read_text(encoding="utf-8")
     environment = Environment(undefined=StrictUndefined, autoescape=True)
-    return environment.from_string(template).render(
-        navigation=Markup(navigation("Explore", PAGES)), note=NOTE
-    )
+    links = Markup(navigation(name, pages))
+    html = environment.from_string(text).render(navigation=links, note=NOTE, **more)
+    return html.encode()

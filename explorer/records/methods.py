@@ -276,3 +276,9 @@ def race_methods(names: Iterable[str]) -> list[str]:
             "try plain,medusa."
         )
     return [PLAIN, *rivals]
+
+
+def shown_methods() -> list[dict[str, str]]:
+    """What a page shows of each method."""
+    shown = ("name", "code", "colour", "mark", "explanation", "memory", "source")
+    return [{field: getattr(method, field) for field in shown} for method in METHODS.values()]

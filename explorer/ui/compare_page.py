@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import gradio as gr
 
-from explorer.records.methods import METHODS
+from explorer.records.methods import shown_methods
 from explorer.records.paths import ASSETS
 from explorer.ui import panels
 from explorer.ui.compare_request import MAX_FILE_CHARACTERS, built_in_prompts
@@ -65,18 +65,7 @@ def build_compare_page(
 def setup(limits: Limits) -> dict[str, object]:
     """The choices that the browser offers: methods, built-in prompts, trees and limits."""
     return {
-        "methods": [
-            {
-                "name": method.name,
-                "code": method.code,
-                "colour": method.colour,
-                "mark": method.mark,
-                "explanation": method.explanation,
-                "memory": method.memory,
-                "source": method.source,
-            }
-            for method in METHODS.values()
-        ],
+        "methods": shown_methods(),
         "builtin": list(built_in_prompts()),
         "trees": list(limits.trees),
         "freeTree": limits.free_tree,

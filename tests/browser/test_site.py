@@ -4,22 +4,39 @@ from __future__ import annotations
 
 import functools
 import http.server
+import json
 import threading
+from typing import Any
 
 import pytest
 
 from explorer.analysis.formulas import pass_seconds
+from explorer.learn import site as site_files
 from explorer.learn.formats import significant
 from explorer.learn.machines import GPUS
 from explorer.learn.site import write_site
 from tests.browser.conftest import _Quiet
+from tests.ui.compare_fakes import comparison
+from tests.ui.fakes import FakeLab
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     out = tmp_path_factory.mktemp("host") / "some" / "where"
-    write_site(out)
+    recorded = tmp_path_factory.mktemp("recorded") / "recorded.json"
+    recorded.write_text(json.dumps(made_up_comparison()), encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(site_files, "RECORDED", recorded)
+        write_site(out)
     return out
+
+
+def made_up_comparison() -> dict[str, Any]:
+    """What tools/record_comparison.py writes, of a scripted model."""
+    prompts = [{"id": "one", "category": "qa", "prompt": "Why?"}]
+    turns = list(comparison(FakeLab(pace=0), prompts, ["plain", "medusa"], 8))
+    reports = [turn.report for turn in turns if turn.report]
+    return reports[-1].model_dump(mode="json") | {"asked_prompts": prompts}
 
 
 @pytest.fixture(scope="module")
@@ -85,3 +102,12 @@ def test_a_recorded_run_is_saved_as_a_file_that_holds_all(site):
     text = saved.value.path().read_text(encoding="utf-8")
     assert "importmap" in text
     assert "is_prime" in text or "prime" in text
+
+
+def test_compare_shows_the_recorded_comparison(site):
+    page = site("compare.html")
+    page.wait_for_selector("text=A recorded comparison.")
+    assert page.locator("table tbody tr").count() >= 2
+    assert not page.is_visible(".cx-setup")
+    page.click(".mx-pages a:text-is('Explore')")
+    page.wait_for_function("window.explorer?.trace.header")

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from explorer.learn import site as site_files
 from explorer.learn.modules import NotRewrittenError, classic
 from explorer.learn.site import FOLDERS, write_site
 from explorer.records.errors import ExplorerError
@@ -26,6 +27,19 @@ def test_it_is_small_and_complete(site):
     assert {"index.html", "learn.html", "site.js", "learn-data/memory_wall.json"} <= names
     assert "traces/code.json.gz.data.js" in names
     assert not [name for name in names if name.endswith((".md", "gradio.js"))]
+
+
+def test_compare_is_there_if_a_comparison_was_recorded(tmp_path, monkeypatch):
+    for exists in (True, False):
+        recorded = tmp_path / f"{exists}.json"
+        if exists:
+            recorded.write_text("{}", encoding="utf-8")
+        monkeypatch.setattr(site_files, "RECORDED", recorded)
+        out = tmp_path / f"site-{exists}"
+        write_site(out)
+        assert (out / "compare.html").exists() == exists
+        for page in ("index.html", "learn.html"):
+            assert ('href="compare.html"' in (out / page).read_text(encoding="utf-8")) == exists
 
 
 def test_every_address_is_relative_and_there(site):
