@@ -100,6 +100,31 @@ SOURCES = {
         "2025",
         "2502.14856",
     ),
+    "mtp": _arxiv(
+        "Gloeckle et al. 2024",
+        "Better & Faster Large Language Models via Multi-token Prediction",
+        "ICML 2024",
+        "2404.19737",
+    ),
+    "deepseek-v3": _arxiv("DeepSeek-AI 2024", "DeepSeek-V3 Technical Report", "2024", "2412.19437"),
+    "pard": _arxiv(
+        "An et al. 2025",
+        "PARD: Accelerating LLM Inference with Low-Cost PARallel Draft Model Adaptation",
+        "2025",
+        "2504.18583",
+    ),
+    "dflash": _arxiv(
+        "Chen, Liang, Liu 2026",
+        "DFlash: Block Diffusion for Flash Speculative Decoding",
+        "ICML 2026",
+        "2602.06036",
+    ),
+    "suffix": _arxiv(
+        "Oliaro et al. 2025",
+        "SuffixDecoding: Extreme Speculative Decoding for Emerging AI Applications",
+        "NeurIPS 2025",
+        "2411.04975",
+    ),
     "megatron": _arxiv(
         "Shoeybi et al. 2019",
         "Megatron-LM: Training Multi-Billion Parameter Language Models Using Model Parallelism",

@@ -6,6 +6,7 @@ import pytest
 
 from explorer.learn.beat_the_heads import RUNS, rounds_of
 from explorer.learn.best_tree import machines
+from explorer.learn.kin import KIN
 from tests.browser.test_learn import figure, learn, learn_url, set_slider
 
 __all__ = ["learn", "learn_url"]  # fixtures
@@ -101,3 +102,13 @@ def test_a_visitor_plays_against_the_heads(learn):
     page.fill(".is-current .lx-typed", "zzz")
     page.keyboard.press("Enter")
     assert page.inner_text(".is-current [data-player=you] td >> nth=0") == "2.00"
+
+
+def test_every_member_of_the_family_has_its_card(learn):
+    page = learn("family")
+    for kin in KIN:
+        choose(page, kin.name)
+        assert page.inner_text(".is-current .lx-kin b") == kin.name
+        assert page.locator(".is-current .lx-schematic").get_attribute("aria-label")
+    page.click("text=All of them in one table")
+    assert page.locator(".is-current .lx-whole tr").count() == 1 + len(KIN)
