@@ -65,3 +65,20 @@ export function tensorParallelSeconds({ layers, width }, read, gpus, { memory, l
   const [reading, summing] = [read / gpus / memory, 2 * layers * once];
   return { reading, summing, whole: reading + summing };
 }
+
+/**
+ * Parameters of Medusa heads: blocks and projections; `projected`: rows of all projections.
+ * @param {number} hidden
+ * @param {number} heads
+ * @param {number} blocks
+ * @param {number} projected
+ */
+export const headParameters = (hidden, heads, blocks, projected) =>
+  heads * blocks * (hidden * hidden + hidden) + projected * hidden;
+
+/** Leaves of a tree with so many children at each depth: Π s_i. @param {number[]} widths */
+export const pathCount = (widths) => widths.reduce((product, width) => product * width, 1);
+
+/** Its nodes without the root: Σ_d Π_{i ≤ d} s_i. @param {number[]} widths */
+export const nodeCount = (widths) =>
+  widths.reduce((sum, _, depth) => sum + pathCount(widths.slice(0, depth + 1)), 0);

@@ -6,13 +6,15 @@ import { choose, readGallery } from "./gallery.js";
 import { keep } from "./keep.js";
 import { listenToKeys } from "./keys.js";
 import { Live } from "./live.js";
+import { Looking } from "./looking.js";
 import { OpenError, openTrace } from "./open.js";
 import { hashOf } from "./permalink.js";
 import { Playback } from "./playback.js";
 import { describe } from "./source.js";
-import { LAST_STAGE, Store } from "./store.js";
-import { Trace } from "./trace.js";
-import { placeOf, stages, View } from "./verdicts.js";
+import { LAST_STAGE } from "./store.js";
+import { placeOf, stages } from "./verdicts.js";
+
+/** @import { Trace } from "./trace.js" */
 
 /**
  * @import { AttentionQuestion } from "../../types/records.js"
@@ -21,7 +23,6 @@ import { placeOf, stages, View } from "./verdicts.js";
  * @import { AttentionAnswer, Example, Message, RecordedExample } from "../../types/page.js"
  */
 
-const PRESENTED = 0.026 / 13; // of the window's height: presenter.css has the same for type
 const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 /**
@@ -34,15 +35,11 @@ const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
  * @property {(prompt: string, settings: object) => unknown} [run] run a prompt, some settings changed
  */
 
-export class Explorer {
-  store = new Store();
-  trace = new Trace();
+export class Explorer extends Looking {
   /** @type {Example[]} */
   examples = []; // prompts that the page offers
   /** @type {RecordedExample[]} */
   gallery = []; // those that were recorded
-  /** @type {View | null} */
-  #view = null;
   /** @type {string | null} */
   recorded = null; // the name of the recorded run on view; null: it is another run
 
@@ -52,6 +49,7 @@ export class Explorer {
    * @param {(app: Explorer) => Node[]} layout the views
    */
   constructor(element, options = {}, layout = () => []) {
+    super();
     this.live = new Live(this, options.missed ?? null);
     this.upgrade = options.upgrade ?? null;
     this.options = options;
@@ -66,49 +64,12 @@ export class Explorer {
     addEventListener("pagehide", () => this.recorded === null && keep(this.trace));
   }
 
-  get state() {
-    return this.store.state;
-  }
-
   /** Runs the prompt on view again with some settings changed; null where nothing can run. */
   get rerun() {
     const { run } = this.options;
     const prompt = this.trace.header?.prompt;
     if (!run || prompt === undefined) return null;
     return (/** @type {object} */ settings) => run(prompt, settings);
-  }
-
-  /** The step on view; null before there is one. */
-  get view() {
-    const { step } = this.state;
-    if (step === null) return null;
-    if (this.#view?.trace !== this.trace || this.#view.index !== step)
-      this.#view = new View(this.trace, step);
-    return this.#view;
-  }
-
-  /** The selected row; while none is selected, the one that says most. */
-  get row() {
-    const { view } = this;
-    if (!view) return 0;
-    const { row, stage } = this.state;
-    if (row !== null && row < view.rows) return row;
-    return stage > 3 ? view.tellingRow : 0;
-  }
-
-  /** The row under the pointer, else the selected one; and its line from the root. */
-  get focusRow() {
-    const { hover } = this.state;
-    return hover !== null && this.view && hover < this.view.rows ? hover : this.row;
-  }
-
-  get focusLine() {
-    return this.view ? this.view.line(this.focusRow) : [];
-  }
-
-  /** Scale of type and shapes in pictures. */
-  get unit() {
-    return this.state.presenter ? Math.max(1, PRESENTED * innerHeight) : 1;
   }
 
   /** The moment on the lanes' clock that is on view, in seconds; null: all there is. */
@@ -150,11 +111,6 @@ export class Explorer {
     if (step + by < 0 || step + by >= this.trace.steps.length) return undefined;
     this.show(step + by);
     return this.store.set({ stage: by > 0 ? 0 : LAST_STAGE });
-  }
-
-  /** @param {number} row */
-  select(row) {
-    this.store.set({ row, follow: false });
   }
 
   /** @param {number} by */

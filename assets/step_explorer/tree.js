@@ -7,7 +7,7 @@ import { foldedRows, tidy } from "./tree_layout.js";
 import { drawBonus, drawNode } from "./tree_nodes.js";
 
 /**
- * @import { Explorer } from "./main.js"
+ * @import { Looking } from "./looking.js"
  * @import { Place } from "./tree_layout.js"
  * @import { View } from "./verdicts.js"
  */
@@ -18,7 +18,7 @@ const CHARACTER = 6.7; // pixels of a label's character
 const [MIN_LINE, MAX_LINE] = [15, 34];
 const [MIN_COLUMN, MAX_COLUMN] = [72, 150];
 
-/** @param {Explorer} app */
+/** @param {Looking} app */
 export function treeView(app) {
   /** @type {Set<number>} */
   const opened = new Set();
@@ -114,7 +114,7 @@ function reach(group, on) {
 
 /**
  * Sizes of the picture, in pixels. Line 0 is kept for the bonus token.
- * @param {Explorer} app
+ * @param {Looking} app
  * @param {Picture} picture
  * @param {View} view
  * @param {Set<number>} opened

@@ -6,14 +6,14 @@ import { descendants } from "./tree_layout.js";
 import { SIGNS } from "./verdicts.js";
 
 /**
- * @import { Explorer } from "./main.js"
+ * @import { Looking } from "./looking.js"
  * @import { Grid } from "./tree.js"
  * @import { View } from "./verdicts.js"
  */
 
 /**
  * Draw a row's node and the edge to it; both are given back.
- * @param {Explorer} app
+ * @param {Looking} app
  * @param {View} view
  * @param {Grid} grid
  * @param {number} row

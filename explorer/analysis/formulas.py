@@ -276,6 +276,15 @@ def head_weight(k: int, decay: float = 0.8) -> float:
     return decay**k
 
 
+def head_parameters(hidden: int, heads: int, blocks: int, projected: int) -> int:
+    """Parameters of Medusa heads: blocks of H × H weights and H biases, and V′ × H projections.
+
+    `projected` counts the rows V′ of all projections together: heads · V where each head has its
+    own (Medusa, section 2.1.1), 0 where all use the base model's LM head.
+    """
+    return heads * blocks * (hidden * hidden + hidden) + projected * hidden
+
+
 def acceptance_rate(accepted: int, first_rejections: int) -> float | None:
     """Accepted / (accepted + first rejections) among steps that reached a depth; None if none did.
 

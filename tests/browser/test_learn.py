@@ -6,11 +6,14 @@ import pytest
 
 from explorer.analysis import formulas
 from explorer.analysis.cost_file import shipped_costs
+from explorer.analysis.foresight import foresight, tokens_ahead
+from explorer.learn import tree
 from explorer.learn.chapters import chapters
 from explorer.learn.draft_and_verify import drafting_ratio
 from explorer.learn.formats import significant, size
 from explorer.learn.llms import llm
 from explorer.learn.machines import GPUS
+from explorer.learn.recorded_runs import recorded_run
 from tests.browser.conftest import serving
 
 KEYS = [chapter.key for chapter in chapters()]
@@ -189,3 +192,53 @@ def test_a_draft_on_many_gpus(learn):
 def size_of(value: float) -> str:
     """Bytes as the page writes them."""
     return size(value).replace("\u202f", " ")
+
+
+def test_the_map_of_the_heads_shades_as_python_counts(learn):
+    page = learn("heads")
+    page.wait_for_selector(".is-current .sx-foresight [role=option]")
+    page.select_option(".is-current .sx-foresight-controls select", "10")
+    looks = page.eval_on_selector_all(
+        ".is-current .sx-foresight [role=option]",
+        "all => all.map(one => Number(one.className.match(/f([0-4])/)[1]))",
+    )
+    assert looks == [tokens_ahead(known, 10) for known in foresight(recorded_run("story"))]
+
+
+def test_the_size_of_heads_is_what_the_formula_gives(learn):
+    page = learn("heads")
+    page.click(".is-current button:text-is('How large?')")
+    one = formulas.head_parameters(4096, 1, 1, 32000)
+    assert figure(page, "one") == f"{one / 1e6:.0f} M"
+    assert figure(page, "share") == f"{100 * 5 * one / 6.74e9:.0f} %"
+    page.click('.is-current button:text-is("the model\'s LM head")')
+    assert figure(page, "one") == f"{formulas.head_parameters(4096, 1, 1, 0) / 1e6:.1f} M"
+
+
+def test_a_head_as_it_is_misprinted_does_not_add_up(learn):
+    page = learn("heads")
+    page.click(".is-current button:text-is('What is a head?')")
+    page.click(".is-current button:text-is('W₂·SiLU(W₁h) + h')")
+    assert "cannot be computed" in page.inner_text(".is-current .lx-card:visible .lx-note")
+    assert page.locator(".is-current .lx-table tbody tr").count() == 4
+
+
+def test_a_step_with_fewer_guesses_writes_less(learn):
+    page, said = learn("tree"), tree.numbers()
+    title = ".is-current .sx-tree.is-{} h2"
+    page.wait_for_selector(f"{title.format('wide')}:text('writes {said['tree']}')")
+    assert f"writes {said['chain']}" in page.inner_text(title.format("chain"))
+    set_slider(page, "Guesses of each head", 0)  # the first place: one guess
+    assert f"3 nodes, writes {said['chain']}" in page.inner_text(title.format("wide"))
+    assert "no more than the chain" in page.inner_text(".is-current [role=status] >> nth=0")
+
+
+def test_nodes_are_counted_as_the_formulas_count_them(learn):
+    page = learn("tree")
+    page.click(".is-current button:text-is('How many nodes?')")
+    assert figure(page, "nodes") == "10"
+    assert page.locator(".is-current .lx-shape circle").count() == 10
+    page.click(".is-current button:text-is('8-8-8-8')")
+    assert [figure(page, key) for key in ("paths", "nodes")] == ["4 096", "4 680"]
+    set_slider(page, "Guesses of head 4", 0)
+    assert figure(page, "paths") == "512"

@@ -1,5 +1,6 @@
 """Every chapter renders without a model, and the document holds them all."""
 
+import gzip
 import json
 import re
 import runpy
@@ -108,9 +109,15 @@ def test_a_page_of_recorded_runs_needs_no_torch():
 
 def test_a_chapter_is_light():
     """No chapter loads more than 400 KB beyond its traces: frame, text, modules, data, fonts."""
-    shared = [*ASSETS.glob("step_explorer/*.css"), *TEXTS.glob("*.css")]
-    shared += [*TEXTS.glob("katex/*.css"), *TEXTS.glob("katex/fonts/KaTeX_Ma*")]
-    frame = sum(path.stat().st_size for path in shared) + len(document().encode())
+    page = document()
+    folders = {"step_explorer": "step_explorer", "ui-files": "ui", "learn-files": "learn"}
+    shared = [
+        ASSETS / folders[folder] / rest
+        for folder, rest in re.findall(r'rel="stylesheet" href="([\w-]+)/([^"]+)"', page)
+    ]
+    shared += TEXTS.glob("katex/fonts/KaTeX_Ma*")
+    # The document is sent compressed (explorer/ui/compressed.py).
+    frame = sum(path.stat().st_size for path in shared) + len(gzip.compress(page.encode()))
     for key, chapter in CHAPTERS.items():
         modules = imported(TEXTS / f"{key}.js") if chapter.has_widget else set()
         modules |= imported(TEXTS / "main.js")

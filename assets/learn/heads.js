@@ -1,0 +1,135 @@
+// Chapter 4: the foresight map, the inside of a head, its size, and how often it is right.
+
+import { ForesightMap } from "../step_explorer/foresight_map.js";
+import { headView } from "./heads_inside.js";
+import { sizeView } from "./heads_size.js";
+
+/**
+ * @import { Tools } from "./kit.js"
+ * @import { Trace } from "../step_explorer/trace.js"
+ * @typedef {{ name: string, parameters: number, hidden: number, vocabulary: number }} Base
+ * @typedef {object} Data
+ * @property {string[]} runs
+ * @property {Base[]} bases the default model first
+ * @property {{ count: number, blocks: number, vocabulary: number, bytes: number, base_bytes: number }} heads
+ * @property {{ text: string, top1: number[], top3: number[], top10: number[] }} accuracy
+ * @property {Parameters<Tools["question"]>[0]} question
+ */
+
+const OWN = "your last run";
+
+/** @type {[key: string, name: string, view: (data: Data, tools: Tools) => HTMLElement][]} */
+const VIEWS = [
+  ["map", "How far ahead?", mapView],
+  ["inside", "What is a head?", headView],
+  ["accuracy", "How often right?", accuracyView],
+  ["size", "How large?", sizeView],
+];
+
+/**
+ * @param {HTMLElement} place
+ * @param {Data} data
+ * @param {Tools} tools
+ */
+export function mount(place, data, tools) {
+  const made = new Map(VIEWS.map(([key, , view]) => [key, view(data, tools)]));
+  const show = (/** @type {string} */ wanted) =>
+    made.forEach((element, key) => {
+      element.hidden = key !== wanted;
+    });
+  const chosen = tools.choice(
+    "Ask",
+    VIEWS.map(([key, name]) => [key, name]),
+    "map",
+    show,
+  );
+  show("map");
+  place.append(chosen.element, ...made.values(), tools.question(data.question));
+}
+
+/**
+ * The step whose accepted path is the longest.
+ * @param {Trace} trace
+ */
+export function seenIn({ steps }) {
+  const lengths = steps.map(({ accepted }) => accepted.length);
+  const longest = Math.max(...lengths);
+  return longest > 1 ? lengths.indexOf(longest) : null;
+}
+
+/**
+ * @param {Data} data
+ * @param {Tools} tools
+ */
+function mapView(data, tools) {
+  let name = data.runs[0];
+  const map = new ForesightMap((index, { tokens }) =>
+    name === OWN ? null : tools.seeLink(name, tokens[index].step, "Its step"),
+  );
+  const kept = tools.lastRun();
+  const show = async (/** @type {string} */ wanted) => {
+    name = wanted;
+    const trace = wanted === OWN && kept ? kept : await tools.recordedRun(wanted.toLowerCase());
+    if (name === wanted) map.show(trace);
+  };
+  const runs = [...(kept?.header?.num_heads ? [OWN] : []), ...data.runs];
+  const chosen = tools.choice(
+    "Run",
+    runs.map((each) => [each, each]),
+    name,
+    show,
+  );
+  show(name);
+  return tools.h("div", { class: "lx-card" }, chosen.element, map.controls, map.element);
+}
+
+/**
+ * @param {Data} data
+ * @param {Tools} tools
+ */
+function accuracyView({ accuracy, heads }, tools) {
+  const { h, numbers } = tools;
+  const chart = tools.chart({
+    label: "",
+    height: 250,
+    x: {
+      title: "head",
+      min: 0.8,
+      max: heads.count + 0.7,
+      ticks: accuracy.top1.map((_, i) => i + 1),
+      format: String,
+    },
+    y: { title: "", min: 0, max: 1, format: numbers.percent },
+  });
+  /** @type {[name: string, shares: number[], kind: string][]} */
+  const lines = [
+    ["one of 10 guesses", accuracy.top10, "quiet"],
+    ["one of 3", accuracy.top3, "rival"],
+    ["first guess", accuracy.top1, "own"],
+  ];
+  chart.set({
+    label: lines
+      .map(([name, shares]) => `${name}: ${shares.map(numbers.percent).join(", ")}`)
+      .join("; "),
+    lines: lines.map(([name, shares, kind]) => ({
+      name,
+      kind,
+      points: shares.map((share, i) => [i + 1, share]),
+    })),
+    dots: lines.flatMap(([name, shares, kind]) =>
+      shares.map((share, i) => ({
+        x: i + 1,
+        y: share,
+        kind,
+        title: `head ${i + 1}, ${name}: ${numbers.percent(share)}`,
+      })),
+    ),
+  });
+  return h(
+    "div",
+    { class: "lx-card" },
+    h("h3", {}, "How often the shipped heads are right"),
+    chart.element,
+    h("p", { class: "lx-note" }, `Measured when they were trained: ${accuracy.text}.`),
+  );
+}
