@@ -96,6 +96,7 @@ export interface BenchReport {
   overhead: Overhead[];
   cost_curve: CostCurve | null;
   floor?: Floor | null;
+  peak_memory?: PeakMemory | null;
   reference?: Reference | null;
   assisted_reference: Record<string, AssistedReference>;
   details: Record<string, MethodDetails>;
@@ -288,6 +289,12 @@ export interface Overhead {
   shares: Shares | null;
   recording: number | null;
   writing_ms: number | null;
+}
+
+/** `bytes` at the most, and `of` what they are. */
+export interface PeakMemory {
+  bytes: number;
+  of: string;
 }
 
 /** How one token is written. `text` is None where its bytes alone are not valid UTF-8. */

@@ -17,6 +17,7 @@ from explorer.commands.options import (
 from explorer.commands.prompts import add_prompts_options
 from explorer.records.errors import ExplorerError
 from explorer.records.methods import METHODS
+from explorer.records.peak_memory import PeakMemory
 from explorer.records.prompts import read_prompts
 
 SHOWN_DEPTHS = 6
@@ -83,6 +84,8 @@ def render(result: dict[str, Any]) -> str:
             f"speedup {number(result['speedup'])}× ± {number(result.get('half_width'))}, "
             f"geometric mean over {result['prompts']} prompts"
         )
+    if peak := result.get("peak_memory"):
+        parts.append(PeakMemory.model_validate(peak).sentence)
     parts.append(f"{result['identical_prompts']} of {result['prompts']} texts identical to plain")
     if result["plain_over_generate"] is not None:
         reference = result["reference"]

@@ -126,7 +126,7 @@ def _machine(report: GpuReport) -> Iterable[tuple[str, str]]:
     yield "read, copied", f"{report.rates.read_gb_s:.0f} GB/s, {report.rates.copy_gb_s:.0f} GB/s"
     yield "products", f"{report.rates.matmul_tflops:.2f} TFLOP/s"
     yield "recordings", f"{report.recordings}, made in {report.recording_seconds:.1f} s"
-    yield "peak memory", f"{report.peak_memory.bytes / 1e9:.2f} GB: {report.peak_memory.of}"
+    yield "memory", report.peak_memory.sentence
     yield "recording a trace", "–" if report.recording is None else f"{report.recording:+.1%}"
     yield "measured", f"{report.created}, in {report.seconds:.0f} s"
 

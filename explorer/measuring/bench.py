@@ -29,6 +29,7 @@ from explorer.measuring.cost_curve import WIDTHS, measure_cost_curve
 from explorer.measuring.llama_cpp import LLAMA_CPP, measure_llama_cpp
 from explorer.measuring.memory import extra_memory
 from explorer.measuring.overhead import Overhead, measure_overhead, wide_tree
+from explorer.measuring.peak_memory import peak_memory
 from explorer.measuring.reference import measure_reference
 from explorer.records.errors import ExplorerError
 from explorer.records.methods import PLAIN
@@ -124,6 +125,7 @@ def _measured_aside(
     report_progress("cost curve", 0.9)
     side["curve"] = measure_cost_curve(lab.model, WIDTHS, curve_context(lab))
     side["bandwidth"] = read_bandwidth(lab.model.device)
+    side["peak_memory"] = peak_memory(lab.model.device)
     if reference:
         report_progress("transformers' generate()", 0.95)
         compared = measure_reference(lab, prompts, SIDE_TOKENS)

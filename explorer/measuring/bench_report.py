@@ -16,6 +16,7 @@ from explorer.measuring.method_details import MethodDetails
 from explorer.measuring.overhead import Overhead
 from explorer.measuring.reference import Reference
 from explorer.records.methods import PLAIN
+from explorer.records.peak_memory import PeakMemory
 
 HEADS_METHODS = ("medusa", "hydra")
 OFTEN_SAID = 0.01  # of the base model: what Medusa heads are often said to add at most
@@ -49,6 +50,7 @@ class BenchReport(Schema):
     overhead: list[Overhead] = Field(default_factory=list)
     cost_curve: CostCurve | None
     floor: Floor | None = None
+    peak_memory: PeakMemory | None = None
     reference: Reference | None = None
     assisted_reference: dict[str, AssistedReference] = Field(default_factory=dict)
     details: dict[str, MethodDetails] = Field(default_factory=dict)

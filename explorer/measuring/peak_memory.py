@@ -6,17 +6,8 @@ import resource
 import sys
 
 import torch
-from pydantic import BaseModel as Schema
-from pydantic import ConfigDict
 
-
-class PeakMemory(Schema):
-    """`bytes` at the most, and `of` what they are."""
-
-    model_config = ConfigDict(frozen=True)
-
-    bytes: int
-    of: str
+from explorer.records.peak_memory import PeakMemory
 
 
 def forget_peak(device: torch.device) -> None:

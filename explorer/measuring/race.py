@@ -1,7 +1,7 @@
 """A fair race: several decoders in one process, a few steps of each in turn.
 
 Machines drift: a lane that ran alone, later, would be timed on another machine. Interleaved lanes
-meet the same one. Each lane's clock counts only its own steps (loop.Stopwatch).
+meet the same one. Each lane's clock counts only its own steps (models/clock.py).
 """
 
 from __future__ import annotations

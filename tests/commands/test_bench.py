@@ -58,6 +58,7 @@ def test_the_text_names_the_yardsticks(fake):
             "idle_cpu": 0.01, "our_idle_cpu": None,
         },
         "unavailable": {},
+        "peak_memory": {"bytes": 5_100_000_000, "of": "tensors on the GPU"},
         "floor": {
             "context_length": 128, "bytes": 100_000_000, "read_bandwidth_gb_s": 20.0,
             "floor_ms": 5.0, "plain_step_ms": 20.0, "step_over_floor": 4.0, "methods": {},
@@ -71,6 +72,7 @@ def test_the_text_names_the_yardsticks(fake):
     assert "threads: 2, the same prompt tokens; 5 of 6" in text
     assert "plain 100.0 5.00 20.00 4.00×" in text
     assert "Its floor is 5.00 ms." in text
+    assert "Peak memory: 5.10 GB, tensors on the GPU." in text
     why = "llama.cpp was not measured, because xllamacpp is not installed: run 'make reference'."
     told = render(result | {"llama_cpp": None, "unavailable": {"llama.cpp": why}, "floor": None})
     assert why in told

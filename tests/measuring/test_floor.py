@@ -85,6 +85,7 @@ def test_a_benchmark_has_the_floor_of_every_method_it_can(lab, monkeypatch):
     report = bench(lab, prompts, methods=["medusa", "draft-model"], max_new_tokens=5)
     floor = report.floor
     assert floor.read_bandwidth_gb_s == 2.0
+    assert report.peak_memory.bytes > 50e6
     assert floor.context_length == 4  # behind 2, 3, 4, 5 and 6 tokens
     assert floor.bytes == lab.model.step_bytes(4)
     assert floor.plain_step_ms == report.methods["plain"].step_ms

@@ -30,7 +30,8 @@ from explorer.measuring.gpu_check.checks import Check, all_checks, eagerly
 from explorer.measuring.gpu_check.made_up import Shape, made_up_heads
 from explorer.measuring.gpu_check.oracle import YIELDS, YieldPoint, race_at
 from explorer.measuring.overhead import measure_overhead
-from explorer.measuring.peak_memory import PeakMemory, peak_memory
+from explorer.measuring.peak_memory import peak_memory
+from explorer.records.peak_memory import PeakMemory
 from explorer.records.settings import decode_settings
 from explorer.records.version import __version__
 
