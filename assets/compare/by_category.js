@@ -17,6 +17,7 @@ import { badge, colour, mark } from "./methods.js";
 
 const [LINE, GAP, TOP, LEFT, RIGHT] = [10.5, 12, 20, 92, 14];
 const LEAST = 5 * LINE; // height of a category's lines
+const FAR = 2; // times the middle one: a speedup beyond it is off the axis
 const MARGIN = 0.12; // of the scale beyond the outermost dots
 
 /** @param {ComparePage} page */
@@ -90,14 +91,25 @@ function chart(rows, width) {
 }
 
 /**
+ * The least and the greatest speedup of the axis. One that is far from the others does not stretch
+ * it: it stands at the edge, with its figure.
+ * @param {number[]} dots
+ * @returns {[low: number, high: number]}
+ */
+export function rangeOf(dots) {
+  const middle = [...dots].sort((a, b) => a - b)[Math.floor(dots.length / 2)] ?? 1;
+  const far = Math.max(1.3, FAR * middle);
+  const [least, most] = [Math.min(0.9, ...dots), Math.min(far, Math.max(1.3, ...dots))];
+  return [least - MARGIN * (most - least), most + MARGIN * (most - least)];
+}
+
+/**
  * From the dots: intervals that reach further are cut off at the edges.
  * @param {Row[]} rows
  * @param {number} width
  */
 function scaleOf(rows, width) {
-  const dots = rows.flatMap(([, some]) => some.map(([, { speedup }]) => speedup));
-  const [least, most] = [Math.min(0.9, ...dots), Math.max(1.3, ...dots)];
-  const [low, high] = [least - MARGIN * (most - least), most + MARGIN * (most - least)];
+  const [low, high] = rangeOf(rows.flatMap(([, some]) => some.map(([, one]) => one.speedup)));
   const inside = (/** @type {number} */ value) => Math.max(low, Math.min(high, value));
   return {
     low,
@@ -109,11 +121,11 @@ function scaleOf(rows, width) {
 
 /**
  * @param {Row} row
- * @param {{ x: (value: number) => number }} scale
+ * @param {Pick<ReturnType<typeof scaleOf>, "x" | "high">} scale
  * @param {number} top
  * @param {number} width
  */
-function categoryOf([name, some], { x }, top, width) {
+function categoryOf([name, some], { x, high }, top, width) {
   /** @type {SVGElement[]} */
   const parts = [
     s("path", { class: "cx-rule", d: `M0 ${top}H${width}` }),
@@ -135,7 +147,11 @@ function categoryOf([name, some], { x }, top, width) {
             style: `stroke: ${colour(method)}`,
             d: `M${x(speedup - half_width)} ${y}H${x(speedup + half_width)}`,
           });
-    parts.push(s("g", {}, title, whisker, mark(method, x(speedup), y)));
+    const beyond =
+      speedup <= high
+        ? null
+        : s("text", { class: "cx-quiet cx-end", x: x(high) - 9, y: y + 4 }, `${ratio(speedup)}× ▸`);
+    parts.push(s("g", {}, title, whisker, mark(method, x(speedup), y), beyond));
   });
   return parts;
 }

@@ -143,7 +143,7 @@ function settingInputs({ trees, freeTree, newTokens, maxTokens }) {
         {
           for: "cx-tree",
           title:
-            "Candidate tree of the heads' methods. auto: in each step the nodes that are worth their row here; fixed: the best tree that stays the same",
+            "Candidate tree of the heads' methods. auto: checks only guesses likely enough to repay their cost here; fixed: the best tree that stays the same",
         },
         "Tree",
       ),

@@ -52,7 +52,7 @@ const COLUMNS = [
     "Prompts on which the method wrote plain decoding's very tokens, in this run. The link leads to the evidence, prompt by prompt.",
   ],
 ];
-const WIDTHS = [16, 7, 6, 12, 8, 14, 15, 6.5, 9.5, 11]; // percent, so that nothing moves as figures come
+const WIDTHS = [15.5, 6.5, 6, 12, 8, 13.5, 17, 6.5, 9.5, 11]; // percent, so that nothing moves as figures come
 const DEPTHS = 4;
 
 /** @param {ComparePage} page */

@@ -171,5 +171,5 @@ function spoken(view) {
   const rows = view.rows + view.extraRows;
   const vanished = rows - step.emitted.length;
   if (!wrote(view)) return "no pass, nothing written";
-  return `${plural(rows, "row")} written, ${count(step.emitted.length)} kept, ${count(vanished)} vanish`;
+  return `${plural(rows, "row")} written, ${count(step.emitted.length)} kept, ${count(vanished)} discarded`;
 }

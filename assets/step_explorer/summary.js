@@ -57,7 +57,7 @@ function charts(trace) {
     h(
       "div",
       { class: "sx-chart" },
-      h("h3", {}, "Verified in vain"),
+      h("h3", {}, "Wasted checks"),
       h("p", { class: "sx-figure" }, percent(vain.share)),
       h("p", {}, `${count(vain.vain)} of ${plural(vain.rows, "row")} gave no token.`),
     ),

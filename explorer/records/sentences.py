@@ -130,7 +130,7 @@ STEPS = {
         " gained."
     ),
     "step-bare": "No draft in this step: one pass over {rows}, {gained} gained.",
-    "step-last": "The root ended the run, so nothing had to be verified.",
+    "step-last": "Last token: it was already known, so there was nothing to check.",
     "draft": "The base model has already chosen {root}. Then came the guesses.",
     "draft-none": "The base model has already chosen {root}. There is no draft in this step.",
     "draft-unpaid": (
@@ -191,7 +191,7 @@ STEPS = {
     "accept-bare": "There was no guess to judge, so only the root counts.",
     "accept-trials": "{tried} were tried, each with a coin of its own, and {held} accepted.",
     "commit": (
-        "{stay} of the cache stay, {vanish} vanish; {bonus} is the next root. The step took "
+        "{stay} of the cache stay, {vanish} are discarded; {bonus} is the next root. The step took "
         "{total} ms."
     ),
     "commit-last": "The step took {total} ms, and the run ended with it.",

@@ -173,7 +173,7 @@ def test_cache_keeps_the_accepted_rows_and_drops_the_rest(steps, trace):
     assert steps.count(".sx-cache .sx-slot") == len(step.token_ids) + len(step.emitted)
     assert steps.count(".sx-cache .sx-slide") == len(step.emitted)
     vanished = len(step.token_ids) - len(step.emitted)
-    assert f"{vanished} vanish" in steps.text(".sx-cache .sx-hint")
+    assert f"{vanished} discarded" in steps.text(".sx-cache .sx-hint")
 
 
 def test_timeline_has_a_bar_for_every_token_and_shows_plain_decoding(steps, trace):

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { rangeOf } from "../../assets/compare/by_category.js";
 import { csv, markdown } from "../../assets/compare/exports.js";
 import { Comparison, going } from "../../assets/compare/model.js";
 import { winners } from "../../assets/compare/wins.js";
@@ -153,4 +154,12 @@ test("the Markdown table says what was measured, with both speeds", () => {
     told,
     /\n\ntiny, int4 on a processor, 2 threads, 2026-01-02: 2 prompts, up to 64 tokens each, greedy, tree auto .*\n$/,
   );
+});
+
+test("one speedup far from the others does not stretch the axis", () => {
+  const [, high] = rangeOf([1.1, 1.2, 7.3, 1.15, 1.3]);
+  assert.ok(high < 3);
+  const [low, most] = rangeOf([0.4, 1.2, 1.6]);
+  assert.ok(low < 0.4 && most > 1.6);
+  assert.ok(rangeOf([])[1] > 1.3);
 });

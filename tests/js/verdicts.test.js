@@ -25,7 +25,7 @@ test("the root was chosen before, and ends a run without a pass", () => {
   ];
   const ended = view({ base_top: [], choices: [], reasons: ["root-last"], stages });
   assert.match(last(ended, 0), /no verify pass/);
-  assert.match(stepSentence(ended), /ended the run/);
+  assert.match(stepSentence(ended), /already known/);
 });
 
 test("a guess, its rank and its probability", () => {
@@ -131,7 +131,7 @@ test("the rows of a lookahead window are rows of the pass", () => {
   ];
   const seen = view({ lookahead: { window, guesses: [], pool_size: 0 }, stages });
   assert.match(stepSentence(seen), /over 10 rows, 5 of them the lookahead window's/);
-  assert.match(stages_(seen)[5][2], /2 rows of the cache stay, 8 vanish/);
+  assert.match(stages_(seen)[5][2], /2 rows of the cache stay, 8 are discarded/);
 });
 
 test("the run says who guesses; old traces leave it to the method's name", () => {
@@ -150,7 +150,7 @@ test("a step in one sentence, and in six stages", () => {
   const told = stages_(view());
   assert.equal(told.length, 6);
   assert.match(told[0][2], /2 heads guess/);
-  assert.match(told[5][2], /2 rows of the cache stay, 3 vanish; ‘p’ is the next root/);
+  assert.match(told[5][2], /2 rows of the cache stay, 3 are discarded; ‘p’ is the next root/);
   assert.ok(told.every(([, , sentence]) => sentence.endsWith(".")));
 });
 

@@ -8,7 +8,10 @@ from types import SimpleNamespace
 import gradio as gr
 import pytest
 
+from explorer.measuring.bench_report import BenchReport
 from explorer.records.errors import ExplorerError
+from explorer.records.methods import METHODS
+from explorer.records.paths import ASSETS
 from explorer.ui.compare_handlers import CompareHandlers
 from explorer.ui.compare_page import setup
 from explorer.ui.compare_request import MAX_FILE_CHARACTERS, built_in_prompts, checked
@@ -19,6 +22,7 @@ from explorer.ui.worker import ModelWorker
 from tests.ui.compare_fakes import comparison
 from tests.ui.fakes import FakeLab
 
+RECORDED = ASSETS / "compare" / "recorded.json"
 ASKED = {
     "methods": ["plain", "medusa", "prompt-lookup"],
     "own": ["quick one", "quick two"],
@@ -283,3 +287,15 @@ def test_batches_that_are_stopped_say_so():
     handlers.stop(session)
     last = messages(handlers, run)[-1]
     assert (last["phase"], last["text"][:9]) == ("stopped", "Measuring")
+
+
+def test_without_a_model_there_is_a_recorded_comparison():
+    saved = json.loads(RECORDED.read_text(encoding="utf-8"))
+    report = BenchReport.model_validate(saved)
+    assert report.prompts == len(saved["asked_prompts"]) >= 5
+    assert {race.number for race in report.races} == set(range(report.prompts))
+    assert {*report.methods, *report.unavailable} == set(METHODS)
+    assert report.fastest == saved["fastest"]  # as the races bear it today
+    assert report.machine
+    assert report.created
+    assert RECORDED.stat().st_size < 200_000
