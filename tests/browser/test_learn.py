@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from types import SimpleNamespace
+
 import pytest
 
 from explorer.analysis import formulas
@@ -15,6 +18,8 @@ from explorer.learn.llms import llm
 from explorer.learn.machines import GPUS
 from explorer.learn.recorded_runs import recorded_run
 from tests.browser.conftest import serving
+from tests.browser.steps import Steps
+from tests.browser.test_access import serious
 
 KEYS = [chapter.key for chapter in chapters()]
 WITH_WIDGETS = [chapter.key for chapter in chapters() if chapter.has_widget]
@@ -123,6 +128,45 @@ def test_a_word_leads_to_its_chapter(learn):
     page = learn("words")
     page.click(".is-current td a:text-is('The memory wall') >> nth=0")
     page.wait_for_function("learn.current.id === 'memory_wall'")
+
+
+def test_a_word_on_explore_leads_to_its_chapter(learn_url, browser):
+    with closing(browser.new_context()) as context:
+        page = context.new_page()
+        page.goto(learn_url.removesuffix("learn"))
+        page.hover(".sx-term:text-is('Candidate tree')")
+        page.click(".sx-tip a")
+        page.wait_for_function("window.learn")
+        assert page.url.endswith("/learn#tree")
+
+
+def test_the_last_run_of_the_tab_comes_before_a_recorded_one(learn, learn_url):
+    page = learn("memory_wall")
+    page.evaluate(
+        """async (address) => {
+          const answer = await fetch(address);
+          const stream = answer.body.pipeThrough(new DecompressionStream("gzip"));
+          sessionStorage.setItem("medusa-explorer-run", await new Response(stream).text());
+        }""",
+        learn_url.removesuffix("learn") + "traces/slower.json.gz",
+    )
+    page.evaluate("location.hash = 'draft_and_verify'")
+    page.click(".is-current .lx-see a:text-is('See it in your run')")
+    page.wait_for_selector(".sx-lanes")
+    explore = Steps(page).wait("explorer.view !== null")
+    assert "Your last run" in explore.ask("explorer.state.source")
+    step = explore.ask("explorer.trace.steps[explorer.state.step]")
+    assert len(step["accepted"]) == 1 < len(step["token_ids"])
+
+
+def test_nothing_serious_is_found_by_axe(learn):
+    page = learn("memory_wall", color_scheme="dark")
+    for key in KEYS:
+        page.evaluate(f"location.hash = '{key}'")
+        page.wait_for_function(f"learn.current.id === '{key}'")
+        if key in WITH_WIDGETS:
+            page.wait_for_selector(f"#{key} .lx-widget.is-ready")
+        assert serious(SimpleNamespace(page=page)) == [], key
 
 
 def test_a_question_is_checked(learn):

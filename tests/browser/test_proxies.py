@@ -43,6 +43,17 @@ def test_compare_has_its_parts(url, browser):
         assert page.errors == []
 
 
+def test_learn_has_its_parts(url, browser):
+    with closing(browser.new_context(ignore_https_errors=True)) as context:
+        page = context.new_page()
+        page.goto(f"{url}/learn#memory_wall")
+        page.wait_for_selector("#memory_wall .lx-widget.is-ready")
+        page.click("button:text-is('this machine')")  # measured, as the app tells
+        assert page.inner_text(".is-current [data-figure=weights]")
+        page.click(".mx-pages a:text-is('Explore')")
+        page.wait_for_selector("#mx-run")
+
+
 def test_an_example_is_filled_in_from_the_address(url, tab):
     explore = tab(f"{url}/#prompt=Hello%20there", ignore_https_errors=True)
     explore.page.wait_for_function(

@@ -36,6 +36,7 @@ class FakeLab:
     description = "SmolLM2-135M · int4 · CPU"
     method = "medusa"
     context_length = 2_000
+    read_bandwidth = 20.0
     notes = ("Runs on 2 threads.", "int4 is the fastest backend on this machine.")
 
     def __init__(self, text: str = TEXT, pace: float = 0.0, shapes: Sequence[int] = (1, 2, 3, 1)):

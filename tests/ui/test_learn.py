@@ -1,0 +1,43 @@
+"""Learn as the app serves it: with a model, without one, and while it loads."""
+
+import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from explorer.ui.learn import learn_routes
+from explorer.ui.worker import ModelWorker
+from tests.ui.fakes import FakeLab
+
+
+@pytest.fixture
+def worker():
+    def load(progress):
+        return FakeLab()
+
+    return ModelWorker(load)
+
+
+@pytest.fixture
+def client(worker):
+    return TestClient(Starlette(routes=learn_routes(worker)))
+
+
+def test_the_page_and_its_data_need_no_model(client):
+    page = client.get("/learn")
+    assert page.status_code == 200
+    assert "The memory wall" in page.text
+    assert page.headers["cache-control"] == "no-cache"
+    assert client.get("/learn-data/memory_wall.json").json()["machines"]
+
+
+@pytest.mark.parametrize("key", ["nothing", "..%2Fpage", "__init__", "teacher.py"])
+def test_an_unknown_chapter_is_not_found(client, key):
+    assert client.get(f"/learn-data/{key}.json").status_code == 404
+
+
+def test_it_knows_this_machine_once_a_model_is_loaded(client, worker):
+    assert client.get("/learn-live/state").json() == {"model": None}
+    worker.start()
+    worker._thread.submit(lambda: None).result()  # the one thread has loaded before
+    told = client.get("/learn-live/state").json()
+    assert told == {"model": FakeLab.description, "bandwidth": FakeLab.read_bandwidth}
