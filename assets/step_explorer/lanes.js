@@ -89,7 +89,7 @@ class LaneText {
       class: `sx-lane is-${name}`,
       tabindex: 0,
       role: "region",
-      "aria-label": "Text",
+      "aria-label": name === "own" ? "Text of the run" : "Text of its rival",
       dir: "auto",
     });
   }
