@@ -68,6 +68,11 @@ class Layout:
 _current: ContextVar[Layout | None] = ContextVar("layout", default=None)
 
 
+def layout_in_force() -> Layout | None:
+    """The layout of the pass under way, if it is one of ours."""
+    return _current.get()
+
+
 def register_mask(attention: str, library: Callable[..., torch.Tensor] | None = None) -> None:
     """Let the attention `attention` follow the layout in force; else `library` makes its masks."""
     additive = attention == "eager"

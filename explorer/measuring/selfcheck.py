@@ -10,6 +10,7 @@ read (models/miniature.py), with small windows and limits, and on the loaded net
 from __future__ import annotations
 
 import itertools
+import logging
 
 import torch
 import torch.nn.functional as F
@@ -24,6 +25,7 @@ from explorer.models.base import LanguageModel
 from explorer.models.head_input import lm_head_input
 from explorer.models.loader import choose_attention, make_lm_head
 from explorer.models.miniature import miniature, tiny_network
+from explorer.models.positions import follow_layout
 from explorer.models.rotary import settle_rotary
 from explorer.models.static_pass import StaticPass, static_pass
 from explorer.records.errors import ExplorerError
@@ -33,6 +35,7 @@ LIMITS = (64, 16)  # rows that a product of the LM head is limited to, the first
 SAME_MEANING = {"fp32": 1e-3}
 SAME_MEANING_ROUNDED = 0.2  # on backends that round
 EXACT = "Bit-exact on this machine: a token's hidden state does not depend on the pass's width."
+log = logging.getLogger(__name__)
 NOT_EXACT = "Not bit-exact: this backend's results vary in the last bits with the pass's width."
 
 
@@ -43,6 +46,10 @@ def check_model(model: LanguageModel) -> None:
     Its texts end where its rotary factors would change.
     """
     refuse_unsupported(model.network, model.name)
+    if first := follow_layout(model.network):
+        model.context_length = min(
+            model.context_length, model.config.max_position_embeddings - first
+        )
     border = settle_rotary(model.network)
     if border is not None and border < model.context_length:
         model.context_length = border
@@ -141,7 +148,8 @@ def _choose_right_attention(model: LanguageModel) -> str | None:
         except (MemoryError, torch.OutOfMemoryError):
             raise
         except Exception as error:  # any exception of a network that does not support our passes
-            fault = f"its passes fail with a tree ({type(error).__name__}: {_short(error)})"
+            log.debug("%s with %s attention", model.name, attention, exc_info=error)
+            fault = "its passes cannot run behind a cache with the rows of a tree"
         if fault is None:
             return None
         first = first or fault
@@ -272,8 +280,3 @@ def _in_passes(model: LanguageModel, tokens: torch.Tensor, widths: list[int]) ->
     """Hidden states [T, H] of `tokens`, computed in causal passes of the given widths."""
     cache = KVCache.of(model)
     return torch.cat([causal_pass(model, part, cache) for part in tokens.split(widths)])
-
-
-def _short(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0][:120] if lines else "no details"

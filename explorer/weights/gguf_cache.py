@@ -18,6 +18,7 @@ from transformers import AutoConfig, AutoTokenizer
 from explorer.weights.cache import cache_folder, read_folders
 from explorer.weights.gguf_file import GGUFFile
 from explorer.weights.gguf_settings import FACTORS, Settings
+from explorer.weights.gguf_splits import set_split, unsaid_settings
 from explorer.weights.gguf_tokenizer import repair_tokenizer
 
 
@@ -45,8 +46,8 @@ def _key(path: Path) -> str:
 def _code() -> str:
     """A hash of the converting code: results of older code are not used again."""
     digest = hashlib.sha256()
-    for module in (Path(__file__).name, "gguf_settings.py", "gguf_tokenizer.py"):
-        digest.update(Path(__file__).with_name(module).read_bytes())
+    for module in sorted(Path(__file__).parent.glob("gguf_*.py")):
+        digest.update(module.read_bytes())
     return digest.hexdigest()
 
 
@@ -66,11 +67,15 @@ def _describe(file: GGUFFile, folder: Path) -> None:
 
 def _convert(file: GGUFFile, scratch: Path) -> None:
     source = {"gguf_file": file.path.name, "trust_remote_code": False}
+    factors = {name: file.plain(name) for name in FACTORS if name in file.tensors}
+    settings = Settings(file.path, file.metadata, factors)
+    settings.require_readable()
     config = AutoConfig.from_pretrained(file.path.parent, **source)
     vars(config).pop("quantization_config", None)  # we read the codes ourselves
-    factors = {name: file.plain(name) for name in FACTORS if name in file.tensors}
-    Settings(file.path, file.metadata, factors).complete(config)
+    settings.complete(config)
     config.save_pretrained(scratch)
+    source |= unsaid_settings(file.metadata)
     AutoTokenizer.from_pretrained(file.path.parent, **source).save_pretrained(scratch)
+    set_split(scratch, file.metadata, file.path.name)
     types = file.metadata.get("tokenizer.ggml.token_type") or []
     repair_tokenizer(scratch, file.metadata["tokenizer.ggml.tokens"], types, file.path.name)

@@ -42,7 +42,15 @@ class GGUFFile:
             raise ExplorerError(
                 f"{path.name} is not a readable GGUF file ({error!s:.120}): download it again."
             ) from error
-
+        needed = max(
+            (self._header.data_start + each.offset + each.nbytes for each in self._header.tensors),
+            default=0,
+        )
+        if path.stat().st_size < needed:
+            raise ExplorerError(
+                f"{path.name} is cut off: it has {path.stat().st_size} of {needed} bytes; download "
+                "it again."
+            )
         parts = self.metadata.get("split.count", 1)
         if parts > 1:
             part = self.metadata.get("split.no", 0) + 1

@@ -1,8 +1,9 @@
 """The settings of a GGUF file that transformers does not read.
 
-transformers takes the sizes. Rotary scaling and factors, windows, caps and end-of-turn tokens are
-read here. Any other setting with an effect is refused by its name, because a model that runs
-without it would be silently wrong. Key names: the GGUF specification, llama.cpp's llama-arch.cpp.
+transformers takes most sizes; gguf_sizes.py and gguf_ends.py put right the rest. Rotary scaling and
+factors, windows and caps are read here. Any other setting with an effect is refused by its name,
+because a model that runs without it would be silently wrong. Key names: the GGUF specification,
+llama.cpp's llama-arch.cpp; what an absent key means is llama.cpp's default.
 """
 
 from __future__ import annotations
@@ -17,35 +18,35 @@ from transformers.integrations.ggml import GGUF_CONFIG_MAPPING
 from transformers.integrations.gguf.gguf_config_mapping import GGUF_CONFIG_ARCHS
 
 from explorer.records.errors import ExplorerError
+from explorer.weights.gguf_ends import complete_ends, require_known_ids
+from explorer.weights.gguf_keys import Keys
+from explorer.weights.gguf_sizes import complete_sizes, head_size, require_sizes
 
 # Sizes that follow from other settings, and what a text model does not need.
 HARMLESS = {
     "context_length", "embedding_length", "block_count", "feed_forward_length", "vocab_size",
-    "attention.head_count", "attention.head_count_kv", "attention.layer_norm_rms_epsilon",
-    "attention.layer_norm_epsilon", "rope.freq_base", "tensor_data_layout",
-    "rope.scaling.finetuned", "rope.scaling.original_context_length",
+    "tensor_data_layout", "rope.scaling.finetuned", "rope.scaling.original_context_length",
 }  # fmt: skip
 SCALING = "rope.scaling."
 YARN = {
     "rope.scaling.yarn_beta_fast": "beta_fast",
     "rope.scaling.yarn_beta_slow": "beta_slow",
     "rope.scaling.yarn_ext_factor": None,
+    "rope.scaling.yarn_attn_factor": None,
 }
 EXPERTS = {
     "expert_feed_forward_length": ("moe_intermediate_size", "intermediate_size"),
     "expert_shared_feed_forward_length": ("shared_expert_intermediate_size",),
 }
-HEAD_SIZE = {"llama", "mistral", "qwen2", "phi3"}  # whose classes use a head_dim
 CAPS = {
     "attn_logit_softcapping": "attn_logit_softcapping",
     "final_logit_softcapping": "final_logit_softcapping",
 }
 PARTIAL_ROTARY = {"phi3", "stablelm", "nemotron"}  # whose classes rotate a part of each head
-END_OF_TURN = ("eos_token_id", "eot_token_id", "eom_token_id")
 FACTORS = ("rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight")
 
 
-class Settings:
+class Settings(Keys):
     """The settings of one file; each one that is read counts as used.
 
     `factors` are the file's tensors of rotary factors by name (FACTORS), each [rotary size / 2].
@@ -54,61 +55,64 @@ class Settings:
     def __init__(
         self, path: Path, metadata: dict[str, Any], factors: dict[str, np.ndarray]
     ) -> None:
-        self.path, self.metadata, self.factors = path, metadata, factors
-        self.architecture: str = metadata["general.architecture"]
-        self._used = set(HARMLESS)
-
-    def get(self, key: str, default: Any = None) -> Any:
-        """The value of `{architecture}.{key}`."""
-        self._used.add(key)
-        return self.metadata.get(f"{self.architecture}.{key}", default)
+        super().__init__(path, metadata, HARMLESS)
+        self.factors = factors
 
     def complete(self, config: PretrainedConfig) -> None:
         """Add to `config` what transformers did not read. Raises ExplorerError that names a key."""
         mapped = GGUF_CONFIG_MAPPING.get(config.model_type.removesuffix("_text"), {})
-        self._used |= {key for key, name in mapped.items() if name is not None}
+        self.used |= {key for key, name in mapped.items() if name is not None}
+        if self.architecture not in GGUF_CONFIG_ARCHS:  # these are read key by key
+            complete_sizes(self, config)
         self._head_size(config)
         self._rotary(config)
         self._window(config)
         self._caps(config)
         self._experts(config)
         if self.get("attention.causal", True) is False:
-            raise self._refusal("attention.causal")
-        self._ends(config)
-        if self.architecture not in GGUF_CONFIG_ARCHS:  # these are read key by key
+            raise self.refusal("attention.causal")
+        parallel = getattr(config, "use_parallel_residual", None)
+        if parallel is not None and self.get("use_parallel_residual", parallel) != parallel:
+            raise self.refusal("use_parallel_residual")
+        complete_ends(self.metadata, config)
+        if self.architecture not in GGUF_CONFIG_ARCHS:
             self._refuse_the_rest()
 
+    def require_readable(self) -> None:
+        """Raise ExplorerError for sizes and token ids that no network can have."""
+        if self.architecture not in GGUF_CONFIG_ARCHS:
+            require_sizes(self)
+        require_known_ids(self.metadata, self.path.name)
+
     def _head_size(self, config: PretrainedConfig) -> None:
-        size = self.get("attention.key_length")
-        if size is not None and (hasattr(config, "head_dim") or config.model_type in HEAD_SIZE):
-            config.head_dim = size
-        size = _head_size(config)
+        size = head_size(config)
         for key in ("attention.key_length", "attention.value_length"):
             if self.get(key, size) != size:
-                raise self._refusal(key)
+                raise self.refusal(key)
         turned = self.get("rope.dimension_count", size)
-        if turned == size:
-            return
-        if self.architecture not in PARTIAL_ROTARY or turned > size:
-            raise self._refusal("rope.dimension_count")
-        config.rope_parameters["partial_rotary_factor"] = turned / size
+        partial = self.architecture in PARTIAL_ROTARY
+        if turned != size and (not partial or not 0 < turned < size):
+            raise self.refusal("rope.dimension_count")
+        if partial:  # also where all of a head turns: these classes turn a part by default
+            config.rope_parameters["partial_rotary_factor"] = turned / size
 
     def _rotary(self, config: PretrainedConfig) -> None:
-        kind = self.get("rope.scaling.type", "none")
-        linear = self.get("rope.scale_linear", 0) or 0
-        if linear not in (0, 1):
-            raise self._refusal("rope.scale_linear")
+        factor = self.get("rope.scaling.factor") or self.get("rope.scale_linear")  # its older name
+        kind = self.get("rope.scaling.type", "linear" if factor else "none")
         if self.factors:
+            if kind == "linear" and factor not in (None, 1):
+                raise self.refusal("rope.scaling.factor")
             self._put_rotary(config, self._listed_factors(config))
         elif kind == "linear":
-            self._put_rotary(
-                config,
-                {"rope_type": "linear", "factor": float(self._number("rope.scaling.factor"))},
-            )
+            if factor is None:
+                factor = self._number("rope.scaling.factor")
+            self._put_rotary(config, {"rope_type": "linear", "factor": float(factor)})
         elif kind == "yarn":
             self._put_rotary(config, self._yarn())
         elif kind != "none":
-            raise self._refusal("rope.scaling.type")
+            raise self.refusal("rope.scaling.type")
+        elif getattr(config, "rope_parameters", None):
+            self._put_rotary(config, {"rope_type": "default"})  # some classes scale by default
 
     def _listed_factors(self, config: PretrainedConfig) -> dict[str, Any]:
         """Factors by frequency, as LongRoPE has them: one list (Llama 3), or a long and a short."""
@@ -144,13 +148,11 @@ class Settings:
         for key, name in YARN.items():
             value = self.get(key)
             if value is not None and name is None and value not in (0.0, 1.0):
-                raise self._refusal(key)
+                raise self.refusal(key)
             if value is not None and name is not None:
                 out[name] = float(value)
-        for key in ("rope.scaling.attn_factor", "rope.scaling.yarn_attn_factor"):
-            if own := self.get(key):  # llama.cpp multiplies YaRN's own factor by it
-                usual = 1 + 0.1 * math.log(out["factor"])
-                out["attention_factor"] = out.get("attention_factor", usual) * float(own)
+        if own := self.get("rope.scaling.attn_factor"):  # llama.cpp multiplies YaRN's by it
+            out["attention_factor"] = (1 + 0.1 * math.log(out["factor"])) * float(own)
         return out
 
     def _original_length(self) -> int:
@@ -184,7 +186,7 @@ class Settings:
         if getattr(config, "sliding_window", None) == window:
             return
         if config.model_type not in ("phi3", "mistral", "gpt_oss", "starcoder2"):
-            raise self._refusal("attention.sliding_window")
+            raise self.refusal("attention.sliding_window")
         config.sliding_window = window
 
     def _caps(self, config: PretrainedConfig) -> None:
@@ -193,7 +195,7 @@ class Settings:
             if not value:
                 continue
             if not hasattr(config, name):
-                raise self._refusal(key)
+                raise self.refusal(key)
             setattr(config, name, value)
 
     def _experts(self, config: PretrainedConfig) -> None:
@@ -203,45 +205,15 @@ class Settings:
                 continue
             name = next((name for name in names if hasattr(config, name)), None)
             if name is None:
-                raise self._refusal(key)
+                raise self.refusal(key)
             setattr(config, name, size)
-
-    def _ends(self, config: PretrainedConfig) -> None:
-        """All tokens that end a turn, where the file names more than one."""
-        count = len(self.metadata["tokenizer.ggml.tokens"])
-        for key in ("bos_token_id", *END_OF_TURN):
-            token = self.metadata.get(f"tokenizer.ggml.{key}")
-            if token is not None and token >= count:
-                raise ExplorerError(
-                    f"{self.path.name} sets 'tokenizer.ggml.{key}' to {token} and has only {count} "
-                    "tokens: download it again, or choose another file."
-                )
-        named = [self.metadata.get(f"tokenizer.ggml.{key}") for key in END_OF_TURN]
-        listed = config.eos_token_id
-        known = listed if isinstance(listed, list) else [listed]
-        ids = dict.fromkeys(i for i in (*named, *known) if isinstance(i, int))
-        if len(ids) > 1:
-            config.eos_token_id = list(ids)
 
     def _refuse_the_rest(self) -> None:
         prefix = f"{self.architecture}."
         for key, value in self.metadata.items():
             short = key.removeprefix(prefix)
-            if key.startswith(prefix) and short not in self._used and _means_something(value):
-                raise self._refusal(short)
-
-    def _refusal(self, key: str) -> ExplorerError:
-        value = self.metadata.get(f"{self.architecture}.{key}")
-        return ExplorerError(
-            f"{self.path.name} sets '{self.architecture}.{key}' to {value!s:.40}, which is not "
-            "supported for this architecture, and without it every answer would be wrong: choose "
-            "another file of the model, or its safetensors."
-        )
-
-
-def _head_size(config: PretrainedConfig) -> int:
-    size = getattr(config, "head_dim", None)
-    return size or config.hidden_size // config.num_attention_heads
+            if key.startswith(prefix) and short not in self.used and _means_something(value):
+                raise self.refusal(short)
 
 
 def _means_something(value: Any) -> bool:

@@ -70,11 +70,15 @@ def _rewrite(folder: Path, tokens: list[str], whole: dict[int, int]) -> None:
         added[i] = {"id": i, "content": tokens[i], **plain, "special": WHOLE[kind]}
     content["added_tokens"] = [added[i] for i in sorted(added)]
     path.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
-    _rewrite_settings(folder / SETTINGS, len(tokens))
+    _rewrite_settings(folder / SETTINGS, tokens)
 
 
-def _rewrite_settings(path: Path, count: int) -> None:
-    settings = json.loads(path.read_text(encoding="utf-8"))
+def _rewrite_settings(path: Path, tokens: list[str]) -> None:
+    """Drop tokens that the file does not have: some classes add such as `<mask>` by default."""
+    settings, count, known = json.loads(path.read_text(encoding="utf-8")), len(tokens), set(tokens)
+    for key, value in settings.items():
+        if key.endswith("_token") and isinstance(value, str) and value not in known:
+            settings[key] = None
     decoder = settings.get("added_tokens_decoder")
     if isinstance(decoder, dict):
         settings["added_tokens_decoder"] = {i: e for i, e in decoder.items() if int(i) < count}

@@ -25,7 +25,9 @@ SAMPLE = {
     "mpt": ("refused", "tree-attention mask"),  # positions by slots
     "bloom": ("refused", "tree-attention mask"),
     "gpt_neo": ("refused", "tree-attention mask"),
-    "roberta": ("refused", "part of the text"),  # positions counted from its tokens
+    "roberta": ("right", "fixed order"),  # positions counted from behind its padding
+    "bart": ("right", "sdpa"),  # positions counted by the slots of its cache
+    "openai-gpt": ("refused", "cannot run behind a cache"),  # keeps no keys
     "emu3": ("right", "fixed order"),  # the text part of a model of images, with its own class
     "musicgen": ("not built", "audio codes"),
     "qwen3_next": ("refused", "linear_attention"),
