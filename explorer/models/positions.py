@@ -24,8 +24,8 @@ def follow_layout(network: nn.Module) -> int:
 
 
 def _counts_slots(module: nn.Module) -> bool:
-    asked = inspect.signature(module.forward).parameters
-    return "cache_length" in asked and "position_ids" in asked
+    asked = list(inspect.signature(module.forward).parameters)
+    return {"cache_length", "position_ids"} <= set(asked) and asked[0] != "position_ids"
 
 
 def _first(module: nn.Module) -> int:
