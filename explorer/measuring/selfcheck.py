@@ -280,3 +280,8 @@ def _in_passes(model: LanguageModel, tokens: torch.Tensor, widths: list[int]) ->
     """Hidden states [T, H] of `tokens`, computed in causal passes of the given widths."""
     cache = KVCache.of(model)
     return torch.cat([causal_pass(model, part, cache) for part in tokens.split(widths)])
+
+
+def _short(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0][:120] if lines else "no details"
