@@ -71,7 +71,7 @@ class TinyTokenizer:
 def tiny_lab(num_heads=3, tree=None, cls=LanguageModel, eos_ids=(), architecture="medusa"):
     """The product's own engine on the tiny model, with untrained heads."""
     from explorer.decoding.tree import chain
-    from explorer.heads.heads import HeadsConfig
+    from explorer.heads.heads_config import HeadsConfig
     from explorer.heads.hydra import ARCHITECTURES, HydraHeads
     from explorer.lab.lab import Lab
     from explorer.measuring.head_set import HeadSet

@@ -27,7 +27,8 @@ from explorer.heads.head_files import (
     weights_file,
 )
 from explorer.heads.head_storage import Storage, stored
-from explorer.heads.heads import HeadsConfig, MedusaHeads
+from explorer.heads.heads import MedusaHeads
+from explorer.heads.heads_config import HeadsConfig
 from explorer.heads.hydra import HydraHeads, first_heads, new_heads
 from explorer.heads.layouts import Origin
 from explorer.heads.origin import differences

@@ -16,7 +16,8 @@ from torch import Tensor
 
 from explorer.heads.checkpoints import save_heads
 from explorer.heads.head_files import BaseModelNeededError
-from explorer.heads.heads import HeadsConfig, MedusaHeads
+from explorer.heads.heads import MedusaHeads
+from explorer.heads.heads_config import HeadsConfig
 from explorer.heads.vocabulary import over_whole_vocabulary
 from explorer.records.errors import ExplorerError
 from explorer.weights.folders import CONFIG, WEIGHTS, write_files

@@ -16,61 +16,19 @@ Hydra heads, which also see the tokens on their path, are in heads/hydra.py.
 
 from __future__ import annotations
 
-from typing import Any, Literal
-
 import torch
 import torch.nn.functional as F
-from pydantic import BaseModel, ConfigDict, Field, model_validator
 from torch import Tensor, nn
 
 from explorer.heads.compiled_heads import CompiledHeads, fits
+from explorer.heads.heads_config import HeadsConfig
 from explorer.heads.layouts import Origin
+from explorer.heads.recorded import RecordedDrafts
 from explorer.kernels.int4 import Int4Linear, supports
 from explorer.kernels.linears import codes_of_blocks, four_bit_blocks
 from explorer.models.storages import storages, tensors_of
 from explorer.records.errors import ExplorerError
 from explorer.weights.gguf_codes import GROUP
-
-HeadKind = Literal["own", "shared", "draft_vocab"]
-Architecture = Literal["medusa", "hydra"]
-
-
-class HeadsConfig(BaseModel):
-    """What `config.json` of a head checkpoint says."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    architecture: Architecture = "medusa"
-    kind: HeadKind
-    num_heads: int = Field(ge=1, le=64)
-    num_blocks: int = Field(ge=0, le=16)
-    hidden_size: int = Field(ge=1, le=1 << 20)
-    vocab_size: int = Field(ge=1, le=1 << 24)
-    draft_vocab_size: int | None = Field(default=None, ge=1)
-    mixing: bool = Field(default=False, description="MixingHydraHeads: as Hydra's authors do")
-    base_model: str = ""
-    projection_from: str = Field(
-        default="",
-        pattern=r"^([A-Za-z0-9][A-Za-z0-9._-]*)?$",
-        description="folder beside this one whose heads' projection and token map are used",
-    )
-    training: dict[str, Any] = Field(default_factory=dict)
-    accuracy: dict[str, Any] = Field(default_factory=dict)
-
-    @model_validator(mode="after")
-    def _draft_vocabulary_fits(self) -> HeadsConfig:
-        if (self.kind == "draft_vocab") != (self.draft_vocab_size is not None):
-            raise ValueError("draft_vocab_size belongs to the kind draft_vocab, and only to it")
-        if self.draft_vocab_size is not None and self.draft_vocab_size > self.vocab_size:
-            raise ValueError("draft_vocab_size is larger than vocab_size")
-        if self.mixing and (self.architecture, self.kind) != ("hydra", "own"):
-            raise ValueError("mixing belongs to hydra heads of the kind own")
-        return self
-
-    @property
-    def output_size(self) -> int:
-        """Number of tokens a head chooses between."""
-        return self.draft_vocab_size or self.vocab_size
 
 
 class MedusaHeads(nn.Module):
@@ -105,6 +63,7 @@ class MedusaHeads(nn.Module):
         # Replaces the projection, see `pack` and heads/lighter.py.
         self.packed: Int4Linear | nn.Module | None = None
         self.compiled: CompiledHeads | None = None  # replaces everything in `propose`
+        self.recorded: RecordedDrafts | None = None  # the same, where passes are recorded
 
     @classmethod
     def create(
@@ -275,6 +234,12 @@ class MedusaHeads(nn.Module):
         """
         if self.compiled is not None:
             return self._compiled_best(hidden, min(top, self.config.output_size), path)
+        if self.recorded is not None and len(hidden) == 1 and not self.sees_path:
+            return self.recorded(hidden, top)
+        return self.guess(hidden, top, path)
+
+    def guess(self, hidden: Tensor, top: int, path: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """`propose`, one operation after the other."""
         ids, probs = self.best(self(hidden, path), top)
         return ids.transpose(0, 1).contiguous(), probs.transpose(0, 1).contiguous()
 

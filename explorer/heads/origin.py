@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from explorer.heads.heads import HeadsConfig
+from explorer.heads.heads_config import HeadsConfig
 
 
 def differences(config: HeadsConfig, raw: dict[str, Any], kind: str) -> list[str]:

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from torch import Tensor
 
 from explorer.heads.head_files import BaseModelNeededError, base_named, require, stored_dtype
-from explorer.heads.heads import HeadKind, HeadsConfig
+from explorer.heads.heads_config import HeadKind, HeadsConfig
 from explorer.heads.layouts import NamedHeads, named_heads
 from explorer.heads.public_hydra import are_hydra, from_authors
 from explorer.heads.vocabulary import over_whole_vocabulary

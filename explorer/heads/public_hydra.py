@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from explorer.heads.head_files import base_named, require
-from explorer.heads.heads import HeadsConfig
+from explorer.heads.heads_config import HeadsConfig
 from explorer.records.errors import ExplorerError
 
 _PARTS = re.compile(

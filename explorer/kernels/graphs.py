@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import torch
 from torch import Tensor
 
+T = TypeVar("T")
 Work = Callable[[], Tensor]
 WARM_UPS = 2  # runs before the recording: libraries choose kernels and allocate workspaces
 
@@ -21,8 +22,8 @@ WARM_UPS = 2  # runs before the recording: libraries choose kernels and allocate
 class Recorder(Protocol):
     """Turns work into a replay of it: the same operations on the same addresses."""
 
-    def record(self, work: Work) -> Work:
-        """The replay, which returns the same tensor each time. Raises what the device raises."""
+    def record(self, work: Callable[[], T]) -> Callable[[], T]:
+        """The replay, which returns the same tensors each time. Raises what the device raises."""
         ...
 
 
@@ -36,7 +37,7 @@ class CudaGraphs:
         self._device = device
         self._pool = torch.cuda.graph_pool_handle()
 
-    def record(self, work: Work) -> Work:
+    def record(self, work: Callable[[], T]) -> Callable[[], T]:
         """See Recorder."""
         with torch.cuda.device(self._device):
             aside = torch.cuda.Stream()
@@ -50,7 +51,7 @@ class CudaGraphs:
             with torch.cuda.graph(graph, pool=self._pool, capture_error_mode="thread_local"):
                 out = work()
 
-        def replay() -> Tensor:
+        def replay() -> T:
             graph.replay()
             return out
 
@@ -70,7 +71,7 @@ class Recordings:
         self.count = 0
         self.seconds = 0.0
 
-    def of(self, work: Work) -> Work:
+    def of(self, work: Callable[[], T]) -> Callable[[], T]:
         """A replay of the work, or the work itself. Raises only torch.OutOfMemoryError."""
         if self._recorder is None:
             return work

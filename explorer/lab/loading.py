@@ -7,6 +7,7 @@ from pathlib import Path
 
 from explorer.heads.checkpoints import load_heads
 from explorer.heads.lighter import lighten
+from explorer.heads.recorded import RecordedDrafts
 from explorer.lab.lab import Lab
 from explorer.measuring.bandwidth import matmul_rate, read_bandwidth
 from explorer.measuring.calibration import CurveMeter, auto_calibration
@@ -110,6 +111,8 @@ def _add_heads(lab: Lab, source: str, curves: CurveMeter, options: ModelOptions)
     lighten(heads, pieces, options.heads_vocabulary, options.heads_dtype == "nf4")
     lab.notes += heads.origin.differences if heads.origin else ()
     heads.pack()
+    if base.static is not None:
+        heads.recorded = RecordedDrafts(heads, base.static.recordings)
     architecture = heads.config.architecture
     if architecture in lab.heads:
         raise ExplorerError(

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from transformers import AutoModelForCausalLM, PretrainedConfig
 
-from explorer.heads.heads import HeadsConfig
+from explorer.heads.heads_config import HeadsConfig
 from explorer.heads.hydra import new_heads
 from explorer.kernels.nf4 import COLUMNS, ROWS
 from explorer.models.static_pass import WIDEST

@@ -23,7 +23,8 @@ from pydantic import BaseModel as Schema
 from pydantic import Field
 
 from explorer.heads.checkpoints import load_heads
-from explorer.heads.heads import Architecture, HeadKind, MedusaHeads
+from explorer.heads.heads import MedusaHeads
+from explorer.heads.heads_config import Architecture, HeadKind
 from explorer.models.adapters import lossless_sentence
 from explorer.models.base import LanguageModel
 from explorer.records.errors import ExplorerError

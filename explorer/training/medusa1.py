@@ -16,7 +16,8 @@ import torch
 from torch import Tensor
 
 from explorer.heads.checkpoints import load_heads, save_heads
-from explorer.heads.heads import HeadsConfig, MedusaHeads
+from explorer.heads.heads import MedusaHeads
+from explorer.heads.heads_config import HeadsConfig
 from explorer.heads.hydra import ARCHITECTURES, HydraHeads, copy_heads, new_heads
 from explorer.models.base import LanguageModel
 from explorer.records.errors import ExplorerError

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from explorer.heads.head_storage import Storage
-from explorer.heads.heads import Architecture, HeadKind
+from explorer.heads.heads_config import Architecture, HeadKind
 from explorer.training.fitting import FitOptions
 
 

@@ -15,7 +15,8 @@ from explorer.analysis.rank_table import (
     save_rank_table,
 )
 from explorer.heads.fingerprint import heads_hash
-from explorer.heads.heads import HeadsConfig, MedusaHeads
+from explorer.heads.heads import MedusaHeads
+from explorer.heads.heads_config import HeadsConfig
 from explorer.records.errors import ExplorerError
 from explorer.records.events import TraceBuilder
 from explorer.records.settings import decode_settings

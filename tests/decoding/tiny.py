@@ -16,7 +16,8 @@ from transformers import (
     Qwen3Config,
 )
 
-from explorer.heads.heads import HeadsConfig, MedusaHeads
+from explorer.heads.heads import MedusaHeads
+from explorer.heads.heads_config import HeadsConfig
 from explorer.heads.hydra import HydraHeads
 from explorer.measuring.selfcheck import check_model
 from explorer.models.base import LanguageModel

@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from explorer.heads.heads import HeadsConfig, MedusaHeads
+from explorer.heads.heads import MedusaHeads
+from explorer.heads.heads_config import HeadsConfig
 from explorer.heads.hydra import HydraHeads
 from explorer.kernels.isa import instruction_set
 from explorer.kernels.linears import dequantised, four_bit_blocks

@@ -3,7 +3,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from explorer.heads.checkpoints import load_heads, save_heads
-from explorer.heads.heads import HeadsConfig
+from explorer.heads.heads_config import HeadsConfig
 from explorer.heads.hydra import ARCHITECTURES
 from explorer.records.errors import ExplorerError
 

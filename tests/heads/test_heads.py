@@ -2,7 +2,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from explorer.heads.heads import HeadsConfig, MedusaHeads
+from explorer.heads.heads import MedusaHeads
+from explorer.heads.heads_config import HeadsConfig
 from explorer.records.errors import ExplorerError
 
 H, V, K = 16, 40, 3

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from explorer.heads.checkpoints import save_heads
-from explorer.heads.heads import HeadsConfig
+from explorer.heads.heads_config import HeadsConfig
 from explorer.heads.hydra import ARCHITECTURES
 from explorer.heads.layouts import Origin
 from explorer.heads.lighter import frequent_tokens, lighten

@@ -7,7 +7,8 @@ import torch
 
 from explorer.heads.checkpoints import load_heads, save_heads
 from explorer.heads.fingerprint import heads_hash
-from explorer.heads.heads import HeadsConfig, MedusaHeads
+from explorer.heads.heads import MedusaHeads
+from explorer.heads.heads_config import HeadsConfig
 from explorer.kernels.isa import instruction_set
 from tests.heads.test_heads import make
 

@@ -6,7 +6,8 @@ import torch
 
 from explorer.analysis.joint_counts import RankedText
 from explorer.analysis.rank_table import RankTable, save_rank_table
-from explorer.heads.heads import HeadsConfig, MedusaHeads
+from explorer.heads.heads import MedusaHeads
+from explorer.heads.heads_config import HeadsConfig
 from explorer.measuring import calibration as cal
 from explorer.measuring import calibration_file as files
 from explorer.measuring.head_set import HeadSet

@@ -4,7 +4,7 @@ import pytest
 import torch
 from transformers import LlamaConfig, MistralConfig
 
-from explorer.heads.heads import HeadsConfig
+from explorer.heads.heads_config import HeadsConfig
 from explorer.measuring.memory_need import memory_need
 from explorer.measuring.peak_memory import peak_memory
 from explorer.models.memory_full import full_memory_explained

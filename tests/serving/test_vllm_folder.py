@@ -15,7 +15,8 @@ from transformers import AutoConfig, AutoModelForCausalLM
 
 from explorer.commands import cli
 from explorer.heads.checkpoints import load_heads, save_heads
-from explorer.heads.heads import HeadsConfig, MedusaHeads
+from explorer.heads.heads import MedusaHeads
+from explorer.heads.heads_config import HeadsConfig
 from explorer.records.errors import ExplorerError
 from explorer.serving import vllm_folder
 from explorer.serving.script import Served, serve_script

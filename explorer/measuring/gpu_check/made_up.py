@@ -9,8 +9,10 @@ from accelerate import init_empty_weights
 from torch import nn
 from transformers import AutoModelForCausalLM, LlamaConfig, PreTrainedModel
 
-from explorer.heads.heads import HeadsConfig, MedusaHeads
+from explorer.heads.heads import MedusaHeads
+from explorer.heads.heads_config import HeadsConfig
 from explorer.heads.lighter import lighten
+from explorer.heads.recorded import RecordedDrafts
 from explorer.kernels.graphs import Recordings
 from explorer.kernels.nf4 import COMPUTE, nf4_linear
 from explorer.measuring.selfcheck import check_model, check_static_passes
@@ -143,4 +145,6 @@ def made_up_heads(model: LanguageModel, shape: Shape, kind: str, seed: int = 1) 
     elif kind == "nf4":
         lighten(heads, pieces, nf4=True)
     heads.pack()
+    if model.static is not None:
+        heads.recorded = RecordedDrafts(heads, model.static.recordings)
     return heads
