@@ -14,7 +14,7 @@ comparison for `dynamic:N`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -98,8 +98,7 @@ def replay(traces: Mapping[str, Trace], trees: Sequence[str]) -> ReplayReport:
             "These traces were recorded with different numbers of heads: replay those of one set "
             "of heads together."
         )
-    steps = [step for trace in traces.values() for step in trace.steps]
-    sees_path = any(step.draft_top and step.trials is None for step in steps)  # trials: drawn
+    sees_path = _sees_path(traces.values())
     index = PathIndex(text.rows for text in texts)
     return ReplayReport(
         traces=len(texts),
@@ -109,6 +108,22 @@ def replay(traces: Mapping[str, Trace], trees: Sequence[str]) -> ReplayReport:
         },
         trees=[_replayed(tree, texts, index, heads.copy().pop(), sees_path) for tree in trees],
     )
+
+
+def replayed_run(trace: Trace, tree: str) -> list[int]:
+    """The tokens of every step that decoding this run with another tree would take.
+
+    It ends a few positions before the run does, where the record no longer says what was right.
+    Raises ExplorerError as `replay` does.
+    """
+    text, sees_path = _recorded("This run", trace), _sees_path([trace])
+    return _steps(tree, [text], PathIndex([text.rows]), text.rows.shape[1], sees_path)[1][0]
+
+
+def _sees_path(traces: Iterable[Trace]) -> bool:
+    """Whether the heads also read the tokens on their path, as Hydra's do."""
+    steps = (step for trace in traces for step in trace.steps)
+    return any(step.draft_top and step.trials is None for step in steps)  # trials: drawn
 
 
 def _recorded(name: str, trace: Trace) -> _Recorded:

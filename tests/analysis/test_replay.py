@@ -6,7 +6,7 @@ import pytest
 from explorer.analysis import replay as module
 from explorer.analysis.joint_counts import RankedText
 from explorer.analysis.path_index import PathIndex, walk
-from explorer.analysis.replay import replay
+from explorer.analysis.replay import replay, replayed_run
 from explorer.analysis.tree_names import cartesian, parse_tree
 from explorer.records.errors import ExplorerError
 from explorer.records.events import collect
@@ -23,11 +23,6 @@ def record(prompt, lab=None, **settings):
     return collect(lab.decode(prompt, decode_settings(**settings)))
 
 
-def steps_of(tree, text):
-    _, (steps,) = module._steps(tree, [text], PathIndex([text.rows]), 3, False)
-    return steps
-
-
 @pytest.fixture(scope="module")
 def traces():
     return {prompt: record(prompt) for prompt in PROMPTS}
@@ -36,8 +31,7 @@ def traces():
 @pytest.mark.parametrize("tree", TREES)
 def test_a_replay_takes_the_steps_that_decoding_takes(traces, tree):
     for name, trace in traces.items():
-        text = module._recorded(name, trace)
-        replayed = steps_of(tree, text)
+        replayed = replayed_run(trace, tree)
         decoded = [len(step.emitted) for step in record(name, tree=tree).steps]
         assert len(replayed) > 8
         # At the end of a run trees are cut to what is still wanted.
@@ -47,8 +41,7 @@ def test_a_replay_takes_the_steps_that_decoding_takes(traces, tree):
 def test_sampled_runs_are_replayed_too():
     lab = tiny_lab(tree=cartesian([2, 2]))
     settings = {"temperature": 0.5, "seed": 3}
-    text = module._recorded("a", record("some prompt", lab, **settings))
-    replayed = steps_of("cartesian:4,2", text)
+    replayed = replayed_run(record("some prompt", lab, **settings), "cartesian:4,2")
     decoded = record("some prompt", lab, tree="cartesian:4,2", **settings)
     assert replayed[:-1] == [len(step.emitted) for step in decoded.steps][: len(replayed) - 1]
 
