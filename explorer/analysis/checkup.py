@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pydantic import BaseModel as Schema
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from explorer.analysis.cost_curve import CostCurve
 from explorer.analysis.diagnosis import Finding
@@ -24,6 +24,9 @@ class Checkup(Schema):
     settings: dict[str, str | float | int | bool | None]
     prompts: int
     identical: int
+    trust: float | None = Field(
+        default=None, description="by which `auto` multiplies what heads promise"
+    )
     bit_exact: bool
     plain_tokens_per_second: float
     tokens_per_second: float

@@ -77,6 +77,33 @@ def accuracy_figure(report: AccuracyReport) -> go.Figure:
     )
 
 
+def kinds_figure(report: AccuracyReport) -> go.Figure:
+    """Head 1's first guess by kind of prompt, and by part of the text."""
+    parts = [f"part {i} of {len(report.by_part)}" for i in range(1, len(report.by_part) + 1)]
+    kinds = [plotly_text(kind) for kind in report.by_kind]
+    told = [f"{tokens:.2f} tokens per step" for tokens in report.tokens_per_step_by_kind.values()]
+    bars = [
+        go.Bar(
+            name="kind of prompt", x=kinds, y=list(report.by_kind.values()), customdata=told,
+            marker={"color": ROOT}, hovertemplate="%{x}: %{y:.1%}<br>%{customdata}",
+        ),
+        go.Bar(
+            name="part of the text", x=parts, y=report.by_part, marker={"color": ACCEPTED},
+            hovertemplate="%{x}: %{y:.1%}",
+        ),
+    ]  # fmt: skip
+    return go.Figure(
+        bars,
+        explorable(
+            400,
+            "Head 1, by kind of prompt and along the text",
+            xaxis=axis(automargin=True),
+            yaxis=axis("top-1", rangemode="tozero", tickformat=".0%"),
+            **legend_below(),
+        ),
+    )
+
+
 def confidence_figure(report: AccuracyReport) -> go.Figure:
     """What each head promised, and what came true: on the diagonal, they are the same."""
     line = go.Scatter(

@@ -7,6 +7,7 @@ from html import escape
 
 from explorer.analysis.checkup import Checkup
 from explorer.analysis.diagnosis import Finding
+from explorer.analysis.head_report import AccuracyReport, WrongToken
 from explorer.figures.checkup_text import HEALTHY, facts_of, findings_of
 
 
@@ -18,6 +19,23 @@ def findings_html(findings: Sequence[Finding]) -> str:
         for title, costs, evidence, remedy in findings_of(findings)
     )
     return f'<ol class="hd-findings">{items}</ol>' if items else f"<p>{escape(HEALTHY)}</p>"
+
+
+def wrong_html(report: AccuracyReport) -> str:
+    """The tokens that each head gets wrong most, as a table."""
+    rows = "".join(
+        f"<tr><th>head {head.head}</th><td>{_tokens(head.wrong)}</td></tr>"
+        for head in report.heads
+        if head.wrong
+    )
+    told = "Missed most: the token that was due, and how often it was missed of how often it came."
+    return f'<p>{told}</p><table class="hd-facts">{rows}</table>' if rows else ""
+
+
+def _tokens(wrong: Sequence[WrongToken]) -> str:
+    return ", ".join(
+        f"<code>{escape(each.text)}</code>&nbsp;{each.missed}/{each.due}" for each in wrong
+    )
 
 
 def facts_html(checkup: Checkup) -> str:

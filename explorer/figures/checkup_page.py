@@ -12,7 +12,12 @@ from html import escape
 import plotly.graph_objects as go
 
 from explorer.analysis.checkup import Checkup
-from explorer.figures.checkup import accuracy_figure, confidence_figure, ledger_figure
+from explorer.figures.checkup import (
+    accuracy_figure,
+    confidence_figure,
+    kinds_figure,
+    ledger_figure,
+)
 from explorer.figures.checkup_html import facts_html, findings_html
 from explorer.records.version import __version__
 
@@ -30,6 +35,7 @@ def checkup_page(checkup: Checkup, prompts: Sequence[str] = ()) -> str:
         ledger_figure(checkup.ledger),
         accuracy_figure(checkup.accuracy),
         confidence_figure(checkup.accuracy),
+        kinds_figure(checkup.accuracy),
     )
     parts = [
         f"<h1>Heads doctor: {checkup.ledger.measured:.2f}× plain decoding</h1>",

@@ -31,6 +31,8 @@ def facts_of(checkup: Checkup) -> list[tuple[str, str]]:
          f"{checkup.ledger.tokens_per_step:.2f} tokens per step"),
         ("Same text as plain", f"{checkup.identical} of {checkup.prompts} prompts"),
     ]  # fmt: skip
+    if checkup.trust is not None:
+        rows.append(("Trust of auto", f"{checkup.trust:.2f} of what the heads promise"))
     rows += [("config.json", difference) for difference in heads.differences]
     published = heads.published.get("top1")
     if published:

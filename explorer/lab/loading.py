@@ -83,6 +83,18 @@ def load(
     return lab
 
 
+def with_heads(lab: Lab, source: str, progress: Progress | None = None) -> Lab:
+    """A lab of the same base model with the heads from a folder or Hub repo alone.
+
+    The given lab keeps its own. Raises ExplorerError.
+    """
+    report = progress or quiet
+    report(f"Loading {_short(source)}", None)
+    other = Lab(lab.model, read_bandwidth=lab.read_bandwidth)
+    _add_heads(other, source, CurveMeter(lab.model, progress), None)
+    return other
+
+
 def _draft(source: str, base: LanguageModel, backend: str, device: str) -> LanguageModel:
     """A draft checkpoint of this base model, or any model that has its tokenizer."""
     folder = Path(source).expanduser()

@@ -20,7 +20,9 @@ from explorer.analysis.head_report import accuracy_report
 from explorer.analysis.joint_counts import ranked_text
 from explorer.analysis.ledger import ledger
 from explorer.analysis.step_times import overhead_of, plain_rate, step_shares
+from explorer.decoding.dynamic import DynamicTree
 from explorer.measuring.cost_curve import measure_cost_curve
+from explorer.measuring.head_set import HeadSet
 from explorer.records.errors import ExplorerError
 from explorer.records.events import finished
 from explorer.records.head_facts import HeadFacts
@@ -79,7 +81,13 @@ def examine(
         bit_exact=lab.model.bit_exact,
         shares=step_shares(runs),
     )
-    return _checkup(lab, settings, case, runs)
+    return _checkup(lab, settings, case, runs).model_copy(update={"trust": _trust(chosen)})
+
+
+def _trust(chosen: HeadSet) -> float | None:
+    """The trust in these heads that `auto` uses; None where it takes no regard of their promise."""
+    trees = chosen.auto_trees.values()
+    return next((tree.trust for tree in trees if isinstance(tree, DynamicTree)), None)
 
 
 def _races(

@@ -28,6 +28,7 @@ LARGE_TREES = ("cartesian:4,3,2", "cartesian:6,3,2", "dynamic:32")
 class Limits:
     """Upper bounds of one run. `free_tree`: a visitor may write a tree.
 
+    `opens_paths`: a visitor may name a folder or a Hub id of heads, which is then read.
     `attention_tokens`: of a text whose attention weights are computed.
     `compared_prompts` and `compared_tokens` are those of a comparison, which runs every method.
     """
@@ -36,6 +37,7 @@ class Limits:
     new_tokens: int
     free_tree: bool
     waiting_runs: int
+    opens_paths: bool = True
     attention_tokens: int = 2**20
     continued_text: int | None = None  # tokens, the prompt included
     compared_prompts: int = 200
@@ -85,6 +87,7 @@ PUBLIC = Limits(
     256,
     free_tree=False,
     waiting_runs=16,
+    opens_paths=False,
     attention_tokens=1_024,
     continued_text=2_048,
     compared_prompts=6,

@@ -69,9 +69,13 @@ def _batches(lab: Lab, **asked: Any) -> BatchReport:
     return measure_batches(lab, method=lab.method, **asked)
 
 
-def _checkup(lab: Lab, tokens: int, **asked: Any) -> Checkup:
+def _checkup(lab: Lab, tokens: int, heads: str, **asked: Any) -> Checkup:
     from explorer.measuring.doctor import examine
 
+    if heads:
+        from explorer.lab.loading import with_heads
+
+        lab = with_heads(lab, heads, asked["progress"])
     settings = DecodeSettings(method=lab.method, max_new_tokens=tokens)
     return examine(lab, settings=settings, **asked)
 
@@ -153,12 +157,13 @@ class ModelWorker:
         work = functools.partial(self._batches, cancel=ticket.cancel, **asked)
         return self._thread.submit(work, self._loaded())
 
-    def checkup(self, ticket: Ticket, tokens: int, **asked: object) -> Future[Checkup]:
-        """Examine the heads without turns; `asked` as in explorer.measuring.doctor.
+    def checkup(self, ticket: Ticket, **asked: object) -> Future[Checkup]:
+        """Examine the heads without turns; `asked` as in explorer.measuring.doctor, and `tokens`
+        of each reply, and `heads`, a folder or Hub id, or "" for those that are loaded.
 
         Raises ExplorerError unless the model is loaded.
         """
-        work = functools.partial(self._checkup, tokens=tokens, cancel=ticket.cancel, **asked)
+        work = functools.partial(self._checkup, cancel=ticket.cancel, **asked)
         return self._thread.submit(work, self._loaded())
 
     def _loaded(self) -> Lab:

@@ -1,4 +1,4 @@
-"""The Tree lab and Heads pages behind the browser: what each request changes."""
+"""The Tree lab behind the browser: what each request changes."""
 
 import json
 from types import SimpleNamespace
@@ -7,8 +7,6 @@ import gradio as gr
 import pytest
 
 from explorer.analysis.cost_file import shipped_costs
-from explorer.ui.heads_handlers import NEEDS_MODEL, HeadsHandlers
-from explorer.ui.limits import PUBLIC
 from explorer.ui.tree_handlers import TreeHandlers
 from explorer.ui.tree_sources import PASTED, machines, recorded_runs, sources
 from explorer.ui.worker import ModelWorker
@@ -117,40 +115,3 @@ def test_hostile_requests_are_sentences(lab):
 def test_texts_of_heads_that_ship_and_recorded_runs_can_be_chosen():
     assert any("held-out" in name for name in sources())
     assert all(source.positions for source in sources().values())
-
-
-def test_a_recorded_checkup_needs_no_model_and_examining_says_that_it_does():
-    from explorer.ui.serve import replay
-
-    worker = ModelWorker(replay)
-    worker._load_model()
-    with gr.Blocks():
-        heads = HeadsHandlers(worker, PUBLIC)
-    (refused,) = heads.examine()
-    assert NEEDS_MODEL.split(",")[0] in refused[heads.page.status]
-    update = heads.show_recorded()
-    assert set(update) == set(heads.page.shown)
-    assert "plain decoding" in update[heads.page.report]
-    waterfall = update[heads.page.ledger].data[0]
-    assert waterfall.measure[-1] == "total"
-
-
-def test_examining_shows_what_the_doctor_found():
-    from explorer.analysis.checkup import Checkup
-    from explorer.ui.heads_handlers import RECORDED
-
-    found = Checkup.model_validate_json(RECORDED.read_bytes())
-    asked_for = {}
-
-    def checkup(lab, **given):
-        asked_for.update(given)
-        return found.model_copy(update={"model": EVIL})
-
-    worker = ModelWorker(lambda progress: SimpleNamespace(description="fake"), checkup=checkup)
-    worker._load_model()
-    with gr.Blocks():
-        heads = HeadsHandlers(worker, PUBLIC)
-    last = list(heads.examine())[-1]
-    assert "Measured just now" in last[heads.page.status]
-    assert EVIL not in last[heads.page.report]
-    assert asked_for["tokens"] <= PUBLIC.new_tokens
