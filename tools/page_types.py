@@ -18,13 +18,14 @@ sys.path.insert(0, str(ROOT))
 
 from pydantic.json_schema import models_json_schema  # noqa: E402
 
+from explorer.analysis.who_knew import WhoKnew  # noqa: E402
 from explorer.measuring.batch import BatchReport  # noqa: E402
 from explorer.measuring.bench_report import BenchReport  # noqa: E402
 from explorer.records.attention import AttentionQuestion  # noqa: E402
 from explorer.records.schema import Trace  # noqa: E402
 
 PATH = ROOT / "types" / "records.d.ts"
-SENT = (Trace, AttentionQuestion, BenchReport, BatchReport)
+SENT = (Trace, AttentionQuestion, BenchReport, BatchReport, WhoKnew)
 HEADING = """\
 // The records that the server sends. Written by tools/page_types.py from the models in Python:
 // change those, then run it again.

@@ -10,6 +10,7 @@ import type {
   RaceFigures,
   Step,
   TreeShape,
+  WhoKnew,
 } from "./records.js";
 
 export type Verdict = Step["verdicts"][number];
@@ -108,7 +109,7 @@ export type Weights = Float64Array[];
 /** How a comparison stands, and what is new: explorer.ui.compare_session. */
 export interface CompareMessage {
   run: string;
-  batches: boolean;
+  aside: "" | "batches" | "overlap";
   first: number;
   events: CompareEvent[];
   phase: Phase;
@@ -124,7 +125,8 @@ export type CompareEvent =
   | ["prompts", PromptRecord[]]
   | ["races", PromptFigures[]]
   | ["report", Report | null]
-  | ["batches", BatchReport];
+  | ["batches", BatchReport]
+  | ["overlap", WhoKnew];
 
 /** The model behind the page: loading, ready or failed. */
 export interface Engine {
@@ -173,7 +175,7 @@ export interface CompareRequest {
   builtin?: string[];
   own?: string[];
   file?: string;
-  batches?: boolean;
+  aside?: "batches" | "overlap";
 }
 
 export interface CompareServer {

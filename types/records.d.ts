@@ -199,6 +199,12 @@ export interface Header {
   eos_ids: number[];
 }
 
+/** One token of the text, and by method how many tokens ahead it was drafted; 0: never. */
+export interface KnownToken {
+  text: string;
+  ahead: Record<string, number>;
+}
+
 /** One method's run over a prompt, alone or beside another in a race. */
 export interface Lane {
   header: Header;
@@ -277,6 +283,16 @@ export interface MethodFloor {
   floor_ms: number;
   step_ms: number | null;
   step_over_floor: number | null;
+}
+
+/** One method. `tokens_per_step` walks through the text; None where a position is unknown. */
+export interface MethodKnowledge {
+  /** share of tokens that it would have drafted */
+  known: number;
+  /** share that it alone would have drafted */
+  alone: number;
+  farthest: number;
+  tokens_per_step: number | null;
 }
 
 /** One tree: the parts of its step, and the cost of recording. */
@@ -542,4 +558,15 @@ export interface Trial {
   q: number;
   chance: number;
   coin: number;
+}
+
+/** All methods on one text. */
+export interface WhoKnew {
+  tokens: KnownToken[];
+  methods: Record<string, MethodKnowledge>;
+  overlap: Record<string, number>;
+  nobody: number;
+  router_tokens_per_step: number;
+  sentence: string;
+  notes: string[];
 }

@@ -20,7 +20,7 @@ export function batchView(page) {
   const start = button(
     "Measure batches",
     "Time passes over 1, 2, 4 and 8 sequences, in the same queue as runs",
-    () => page.measureBatches(),
+    () => page.ask("batches"),
   );
   const picture = new Picture("batch", "Batches", "", draw, { zooms: false, tools: [start] });
   const told = h("p", { class: "cx-note" });

@@ -9,6 +9,7 @@ import { formulasView } from "./formulas.js";
 import { lengthsView } from "./lengths.js";
 import { learn } from "./methods.js";
 import { Comparison } from "./model.js";
+import { overlapView } from "./overlap.js";
 import { setupView } from "./setup.js";
 import { statusView } from "./status.js";
 import { tableView } from "./table.js";
@@ -52,7 +53,8 @@ export class ComparePage {
     /** @type {CompareView[]} */
     const above = [...(setup.runs ? [this.setupForm] : []), statusView(this), tableView(this)];
     /** @type {CompareView[]} */
-    const below = [formulasView(this), ...(setup.runs ? [batchView(this)] : []), this.evidence];
+    const asides = setup.runs ? [overlapView(this), batchView(this)] : [];
+    const below = [formulasView(this), ...asides, this.evidence];
     /** @type {CompareView[]} */
     this.views = [...above, ...charts, ...below];
     const elements = (/** @type {CompareView[]} */ views) => views.map((view) => view.element);
@@ -115,9 +117,12 @@ export class ComparePage {
     this.#tell("begun");
   }
 
-  /** Measure passes over several sequences; τ rests on the prompts that are chosen. */
-  measureBatches() {
-    this.server.compare({ ...this.setupForm.asked(), batches: true });
+  /**
+   * Measure passes over several sequences, or ask which method knew the first prompt's reply first.
+   * @param {"batches" | "overlap"} what
+   */
+  ask(what) {
+    this.server.compare({ ...this.setupForm.asked(), aside: what });
   }
 
   /** @param {CompareRequest} request */

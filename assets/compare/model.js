@@ -1,17 +1,18 @@
 // What the browser knows of a comparison: the server's messages, put together.
 
 /**
- * @import { BatchReport, PromptFigures } from "../../types/records.js"
+ * @import { BatchReport, PromptFigures, WhoKnew } from "../../types/records.js"
  * @import { CompareEvent, CompareMessage, CompareServer, Engine, Phase, PromptRecord, Report, SavedComparison } from "../../types/page.js"
  */
 
 /**
- * @typedef {object} Batches how the measuring of batches stands
+ * @template Found
+ * @typedef {object} Aside how something that is asked for beside a comparison stands
  * @property {Phase} phase
  * @property {string} text
  * @property {number} share
  * @property {number | null} left
- * @property {BatchReport | null} report
+ * @property {Found | null} report
  */
 
 export class Comparison {
@@ -27,8 +28,10 @@ export class Comparison {
   prompts = [];
   /** @type {Report | null} */
   report = null;
-  /** @type {Batches} */
+  /** @type {Aside<BatchReport>} */
   batches = { phase: "empty", text: "", share: 0, left: null, report: null };
+  /** @type {Aside<WhoKnew>} */
+  overlap = { phase: "empty", text: "", share: 0, left: null, report: null };
   /** @type {Engine} */
   engine = { phase: "loading", text: "Starting", fraction: null };
   recorded = false; // whether it was measured at another time
@@ -47,7 +50,12 @@ export class Comparison {
   }
 
   get live() {
-    return going(this) || going(this.batches);
+    return going(this) || going(this.batches) || going(this.overlap);
+  }
+
+  /** What goes on now: an aside, or the comparison. */
+  get doing() {
+    return [this.batches, this.overlap].find(going) ?? this;
   }
 
   /** Races of all methods, prompt by prompt. */
@@ -83,7 +91,7 @@ export class Comparison {
       this.engine = message.engine;
       return this.changed("status");
     }
-    if (message.batches) return this.#measured(message);
+    if (message.aside) return this.#beside(message, message.aside);
     const { phase, share, left, text } = message;
     const status = { phase, share, left, text };
     if (message.run !== this.run) {
@@ -102,12 +110,16 @@ export class Comparison {
     this.changed(fresh.length ? "events" : "status");
   }
 
-  /** @param {CompareMessage} message */
-  #measured({ phase, text, share, left, events }) {
+  /**
+   * @param {CompareMessage} message
+   * @param {"batches" | "overlap"} what
+   */
+  #beside({ phase, text, share, left, events }, what) {
+    Object.assign(this[what], { phase, text, share, left });
     const last = events.at(-1);
-    const report = last?.[0] === "batches" ? last[1] : this.batches.report;
-    this.batches = { phase, text, share, left, report };
-    this.changed(events.length || !going(this.batches) ? "events" : "status");
+    if (last?.[0] === "batches") this.batches.report = last[1];
+    if (last?.[0] === "overlap") this.overlap.report = last[1];
+    this.changed(events.length || !going(this[what]) ? "events" : "status");
   }
 
   /** @param {string} run */

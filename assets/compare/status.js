@@ -2,7 +2,6 @@
 
 import { h } from "../step_explorer/dom.js";
 import { plural } from "../step_explorer/numbers.js";
-import { going } from "./model.js";
 
 /**
  * @import { ComparePage } from "./main.js"
@@ -33,12 +32,7 @@ export function statusView(page) {
 
   function update() {
     const { comparison } = page;
-    const {
-      phase,
-      text: told,
-      share: part,
-      left: rest,
-    } = going(comparison.batches) ? comparison.batches : comparison;
+    const { phase, text: told, share: part, left: rest } = comparison.doing;
     const { engine, report, recorded } = comparison;
     const status = { phase, text: told, share: part, left: rest, engine, report, recorded };
     const { kind, words, share, seconds } = state(status);

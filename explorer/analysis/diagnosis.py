@@ -141,7 +141,7 @@ def _are(items: Sequence[int]) -> str:
 
 def _other_base(case: Case) -> Finding | None:
     first = case.accuracy.heads[0]
-    if first.top[1] >= CHANCE or first.repeats >= REPEATED:
+    if first.top[1] >= CHANCE or first.repeats >= REPEATED or _by_settings(case):
         return None
     trained = case.heads.trained_for
     named = f" They were made for {trained}; this is {case.heads.base_name}." if trained else ""
@@ -155,10 +155,17 @@ def _other_base(case: Case) -> Finding | None:
     )
 
 
+def _by_settings(case: Case) -> bool:
+    """Whether a setting explains what the heads miss: without it they are right more often."""
+    return any(probe.gain >= WORTH for probe in case.probes)
+
+
 def _drifted(case: Case) -> Finding | None:
     published = case.heads.published.get("top1") or []
     first = case.accuracy.heads[0]
     if not published or first.top[1] < CHANCE or first.repeats >= REPEATED:
+        return None
+    if case.probes:  # what was published is of greedy replies in the chat template
         return None
     # Neighbouring positions are alike, so so many of them are worth about half as many.
     error = (2 * first.top[1] * (1 - first.top[1]) / case.accuracy.positions) ** 0.5

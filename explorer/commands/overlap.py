@@ -53,8 +53,7 @@ def render(result: dict[str, Any]) -> str:
     return "\n\n".join(
         [
             table(("method", "drafted", "it alone", "farthest ahead", "tokens/step"), rows),
-            f"Nobody drafted {result['nobody']:.0%}. A router that always took the best method "
-            f"would reach {result['router_tokens_per_step']:.2f} tokens per step: a bound.",
+            result["sentence"],
             *result["notes"],
         ]
     )

@@ -7,7 +7,8 @@ known only where its own run stood.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -42,21 +43,25 @@ def who_knew(
     settings: DecodeSettings,
     methods: Sequence[str] = (),
     progress: Progress | None = None,
+    cancel: threading.Event | None = None,
 ) -> WhoKnew:
     """Compare `methods`, by default all that the lab can run. Raises ExplorerError.
 
-    Only greedy text is the same for all methods, so a temperature is refused.
+    Only greedy text is the same for all methods, so a temperature is refused. `cancel` ends it
+    between two methods.
     """
     if settings.temperature > 0:
         raise ExplorerError(
             "Only greedy text is the same for all methods: set the temperature to 0."
         )
-    tell, chosen = progress or quiet, list(methods) or _available(lab)
+    tell, chosen = progress or quiet, list(methods) or runnable(lab, METHODS)
     prompt_ids = lab.encode(prompt, settings)
     reply = _written(lab, prompt_ids, settings.model_copy(update={"method": PLAIN}))
     hidden = _hidden(lab.model, [*prompt_ids, *reply])[len(prompt_ids) - 1 :]
     found: dict[str, Ahead] = {}
     for number, name in enumerate(chosen):
+        if cancel is not None and cancel.is_set():
+            raise ExplorerError("Comparing drafts was stopped before all methods were asked.")
         tell(name, number / len(chosen))
         lane = settings.model_copy(update={"method": name})
         if name == OWN_RUN:
@@ -69,12 +74,10 @@ def who_knew(
     )
 
 
-def _available(lab: LabProtocol) -> list[str]:
-    return [
-        name
-        for name, method in METHODS.items()
-        if name != PLAIN and (not method.heads or method.heads in lab.heads)
-    ]
+def runnable(lab: LabProtocol, methods: Iterable[str]) -> list[str]:
+    """Those of the methods that draft, and that this lab has the heads for."""
+    needed = {name: METHODS[name].heads for name in methods if name != PLAIN}
+    return [name for name, heads in needed.items() if not heads or heads in lab.heads]
 
 
 def _written(lab: LabProtocol, ids: list[int], settings: DecodeSettings) -> list[int]:

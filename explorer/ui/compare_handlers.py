@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import wait
+from concurrent.futures import Future, wait
+from typing import Any
 from weakref import WeakValueDictionary
 
 import gradio as gr
 
 from explorer.figures import numbers
 from explorer.records.errors import ExplorerError
+from explorer.records.settings import DecodeSettings
 from explorer.ui import updates
 from explorer.ui.compare_page import ComparePage, build_compare_page
-from explorer.ui.compare_request import Request, asks_for_batches, checked
+from explorer.ui.compare_request import Request, aside_of, checked
 from explorer.ui.compare_session import CompareSession, encoded
 from explorer.ui.limits import Limits
 from explorer.ui.parts import MANY, QUIET
@@ -53,7 +55,7 @@ class CompareHandlers:
     def run(self, last: CompareSession | None, event: gr.EventData) -> Iterator[Update]:
         """Run one comparison and stream its results."""
         stop_session(last)
-        session = CompareSession(batches=asks_for_batches(event._data))
+        session = CompareSession(aside=aside_of(event._data))
         try:
             request = checked(event._data, self.limits)
         except ExplorerError as error:
@@ -112,7 +114,7 @@ class CompareHandlers:
             yield from self._wait(session, ticket)
             if not ticket.cancel.is_set():
                 session.start()
-                work = self._batches if request.batches else self._compare
+                work = self._aside if request.aside else self._compare
                 yield from work(session, ticket, request)
             session.phase = "stopped" if ticket.cancel.is_set() else "done"
         except Exception as error:
@@ -136,18 +138,24 @@ class CompareHandlers:
         finally:
             turns.close()
 
-    def _batches(
-        self, session: CompareSession, ticket: Ticket, request: Request
-    ) -> Iterator[Update]:
-        some = request.prompts[:BATCH_PROMPTS]
-        tokens = request.max_new_tokens
-        work = self.worker.batches(
-            ticket, prompts=some, max_new_tokens=tokens, progress=session.progress
-        )
+    def _aside(self, session: CompareSession, ticket: Ticket, request: Request) -> Iterator[Update]:
+        work = self._asked(session, ticket, request)
         while not work.done():
             yield self._told(session)
             wait([work], timeout=POLL)
-        session.packed.append(["batches", work.result().model_dump(mode="json")])
+        session.packed.append([request.aside, work.result().model_dump(mode="json")])
+
+    def _asked(self, session: CompareSession, ticket: Ticket, request: Request) -> Future[Any]:
+        """The measurement that is asked for beside a comparison, begun."""
+        tokens, progress = request.max_new_tokens, session.progress
+        if request.aside == "overlap":
+            first = request.prompts[0]["prompt"]
+            settings = DecodeSettings(max_new_tokens=tokens, tree=request.tree)
+            return self.worker.overlap(
+                ticket, prompt=first, settings=settings, methods=request.methods, progress=progress
+            )
+        some = request.prompts[:BATCH_PROMPTS]
+        return self.worker.batches(ticket, prompts=some, max_new_tokens=tokens, progress=progress)
 
 
 def connect_compare(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Literal, get_args
 
 from pydantic import BaseModel as Schema
 from pydantic import ConfigDict, Field, ValidationError
@@ -17,12 +18,14 @@ from explorer.ui.limits import Limits
 
 MAX_FILE_CHARACTERS = 1_000_000
 MAX_TEXTS = 1_000
+# Beside comparing: measure batches; show which method would have known each token first.
+Aside = Literal["", "batches", "overlap"]
 
 
 class _Asked(Schema):
     """The message as received. One of `builtin` (ids), `own` (texts) and `file` holds prompts.
 
-    `batches`: measure batches instead of comparing methods.
+    `aside`: what to do instead of comparing methods.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -33,7 +36,7 @@ class _Asked(Schema):
     file: str | None = Field(default=None, max_length=MAX_FILE_CHARACTERS)
     max_new_tokens: int
     tree: str = Field(max_length=MAX_TREE_CHARACTERS)
-    batches: bool = False
+    aside: Aside = ""
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class Request:
     methods: list[str]
     max_new_tokens: int
     tree: str
-    batches: bool = False
+    aside: Aside = ""
 
 
 @cache
@@ -53,9 +56,10 @@ def built_in_prompts() -> tuple[Prompt, ...]:
     return tuple(read_prompts(str(BUILT_IN)))
 
 
-def asks_for_batches(asked: object) -> bool:
-    """Whether a request, even a refused one, is about batches: it does not end a comparison."""
-    return isinstance(asked, Mapping) and asked.get("batches") is True
+def aside_of(asked: object) -> Aside:
+    """What a request, even a refused one, is about that does not end a comparison, if anything."""
+    named = asked.get("aside") if isinstance(asked, Mapping) else ""
+    return next((aside for aside in get_args(Aside) if aside == named), "")
 
 
 def checked(asked: object, limits: Limits) -> Request:
@@ -67,7 +71,7 @@ def checked(asked: object, limits: Limits) -> Request:
         where = ".".join(map(str, first["loc"])) or "request"
         raise ExplorerError(f"The page sent an invalid request ({where}): reload it.") from error
     methods = [name for name in dict.fromkeys(found.methods) if name != PLAIN]
-    if not methods and not found.batches:
+    if not methods and not found.aside:
         raise ExplorerError("Choose at least one method besides plain.")
     unknown = next((name for name in methods if name not in METHODS), None)
     if unknown is not None:
@@ -77,7 +81,7 @@ def checked(asked: object, limits: Limits) -> Request:
     settings = decode_settings(max_new_tokens=found.max_new_tokens, tree=found.tree)
     for record in prompts:
         limits.check(record["prompt"], settings)
-    return Request(prompts, methods, found.max_new_tokens, found.tree, found.batches)
+    return Request(prompts, methods, found.max_new_tokens, found.tree, found.aside)
 
 
 def _prompts(asked: _Asked) -> list[Prompt]:

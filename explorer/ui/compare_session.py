@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from explorer.ui.compare_request import Aside
 from explorer.ui.session import Phase, Successive
 from explorer.ui.worker import Ticket
 
@@ -23,12 +24,12 @@ class CompareSession(Successive):
     """The comparison of one tab. `key` names it towards the browser; nobody can guess it.
 
     `packed` is what the browser gets, in order: ["prompts", […]] once, then a ["races", […]]
-    and a ["report", {…}] after each prompt. Of the reports only the last is kept. Where `batches`
-    are measured, it is one ["batches", {…}].
+    and a ["report", {…}] after each prompt. Of the reports only the last is kept. Where an
+    `aside` is asked for, it is one ["batches", {…}] or ["overlap", {…}].
     """
 
     key: str = field(default_factory=lambda: secrets.token_urlsafe(12))
-    batches: bool = False
+    aside: Aside = ""
     ticket: Ticket | None = None
     phase: Phase = "empty"
     problem: str = ""
@@ -55,7 +56,7 @@ class CompareSession(Successive):
             self._add_report(turn.report)
 
     def progress(self, text: str, share: float | None) -> None:
-        """The progress of measuring batches; called on the model's thread."""
+        """The progress of an aside; called on the model's thread."""
         self.text, self.share = text[:1].upper() + text[1:], max(self.share, share or 0.0)
 
     def _add_report(self, report: BenchReport) -> None:
@@ -80,7 +81,7 @@ class CompareSession(Successive):
             left = (time.monotonic() - self._started) * (1 - self.share) / self.share
         message = {
             "run": self.key,
-            "batches": self.batches,
+            "aside": self.aside,
             "first": first,
             "events": self.packed[first:],
             "phase": self.phase,

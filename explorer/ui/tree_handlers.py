@@ -16,6 +16,7 @@ from explorer.analysis.tree_lab import BudgetCurve, ShapeReport, TreeLab
 from explorer.figures.shape_picture import shape_picture
 from explorer.figures.tree_lab import budget_figure, cost_figure, independence_figure
 from explorer.records.errors import ExplorerError
+from explorer.records.paths import ASSETS
 from explorer.records.rank_paths import RankPath, cartesian_counts, checked_paths, parse_paths
 from explorer.ui import panels, updates
 from explorer.ui.parts import MANY, QUIET
@@ -174,13 +175,12 @@ def summary(
         _effects(report),
         _advice(report, budget),
     ]
-    link = "./#" + "&".join(
-        ["example=code", f"tree={quote(_json([tuple(p) for p in report.paths]))}"]
-    )
+    tree = quote(_json([tuple(p) for p in report.paths]))
     told = "".join(f"<p>{escape(line)}</p>" for line in lines)
     return (
         f'<div class="tl-facts">{boxes}</div>{told}'
-        f'<p><a class="tl-use" href="{escape(link)}">Use in Explore</a></p>'
+        f'<p class="tl-links"><a class="tl-use" href="./#example=code&amp;tree={tree}">Use in '
+        f'Explore</a><a class="tl-link" href="tree#tree={tree}">Link to this tree</a></p>'
     )
 
 
@@ -222,5 +222,6 @@ def connect_tree(worker: ModelWorker, demo: gr.Blocks) -> TreePage:
     page.picture.submit(handlers.click, page.asked, outputs, **few)
     page.loading.tick(handlers.tick, None, [page.header, page.loading], **MANY)
     demo.load(handlers.tick, None, [page.header, page.loading], **MANY)
-    demo.load(handlers.name, [page.named, *page.asked], outputs, **few)
+    linked = (ASSETS / "tree_lab" / "permalink.js").read_text(encoding="utf-8")
+    demo.load(handlers.name, [page.named, *page.asked], outputs, js=linked, **few)
     return page

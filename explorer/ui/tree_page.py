@@ -8,7 +8,7 @@ from typing import Any
 import gradio as gr
 
 from explorer.records.paths import ASSETS
-from explorer.records.rank_paths import published_trees
+from explorer.records.rank_paths import published_source, published_trees
 from explorer.records.settings import MAX_TREE_CHARACTERS
 from explorer.ui import panels
 from explorer.ui.parts import plain_html
@@ -106,7 +106,10 @@ def _choices() -> dict[str, object]:
 
 def _builders() -> dict[str, object]:
     return {
-        "named": gr.Dropdown(named_trees(), value=BEST, label="Shape by name", elem_id="tl-named"),
+        "named": gr.Dropdown(
+            named_trees(), value=BEST, label="Shape by name", elem_id="tl-named",
+            info=f"Published trees: {published_source()}",
+        ),
         "widths": gr.Textbox(
             label="Widths of each depth", placeholder="3,2,1", max_length=60, elem_id="tl-widths"
         ),

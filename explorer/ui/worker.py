@@ -12,7 +12,7 @@ import itertools
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
@@ -26,6 +26,7 @@ from explorer.records.settings import DecodeSettings
 
 if TYPE_CHECKING:
     from explorer.analysis.checkup import Checkup
+    from explorer.analysis.who_knew import WhoKnew
     from explorer.lab.lab import Lab
     from explorer.measuring.batch import BatchReport
     from explorer.measuring.comparison import Turn
@@ -69,6 +70,12 @@ def _batches(lab: Lab, **asked: Any) -> BatchReport:
     return measure_batches(lab, method=lab.method, **asked)
 
 
+def _overlap(lab: Lab, methods: list[str], **asked: Any) -> WhoKnew:
+    from explorer.measuring.who_knew import runnable, who_knew
+
+    return who_knew(lab, methods=runnable(lab, methods), **asked)
+
+
 def _checkup(lab: Lab, tokens: int, heads: str, **asked: Any) -> Checkup:
     from explorer.measuring.doctor import examine
 
@@ -85,7 +92,7 @@ class ModelWorker:
 
     `compare` runs a comparison of methods and `batches` measures passes over several sequences:
     explorer.measuring.comparison and explorer.measuring.batch, but for tests; `checkup` is
-    explorer.measuring.doctor.
+    explorer.measuring.doctor, and `overlap` explorer.measuring.who_knew.
     """
 
     def __init__(
@@ -94,9 +101,10 @@ class ModelWorker:
         compare: Callable[..., Iterator[Turn]] = _comparison,
         batches: Callable[..., BatchReport] = _batches,
         checkup: Callable[..., Checkup] = _checkup,
+        overlap: Callable[..., WhoKnew] = _overlap,
     ) -> None:
         self._load, self._compare = load, compare
-        self._batches, self._checkup = batches, checkup
+        self._batches, self._checkup, self._overlap = batches, checkup, overlap
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="model")
         self._numbers = itertools.count()
         self._queue: list[Ticket] = []
@@ -154,8 +162,13 @@ class ModelWorker:
         """Measure batches without turns, until done or the ticket is cancelled; `asked` as in
         explorer.measuring.batch. Raises ExplorerError unless the model is loaded.
         """
-        work = functools.partial(self._batches, cancel=ticket.cancel, **asked)
-        return self._thread.submit(work, self._loaded())
+        return self._alone(self._batches, ticket, asked)
+
+    def overlap(self, ticket: Ticket, **asked: Any) -> Future[WhoKnew]:
+        """Which of the methods knew each token first, without turns; `asked` as in
+        explorer.measuring.who_knew. Raises ExplorerError unless the model is loaded.
+        """
+        return self._alone(self._overlap, ticket, asked)
 
     def checkup(self, ticket: Ticket, **asked: object) -> Future[Checkup]:
         """Examine the heads without turns; `asked` as in explorer.measuring.doctor, and `tokens`
@@ -163,8 +176,14 @@ class ModelWorker:
 
         Raises ExplorerError unless the model is loaded.
         """
-        work = functools.partial(self._checkup, cancel=ticket.cancel, **asked)
-        return self._thread.submit(work, self._loaded())
+        return self._alone(self._checkup, ticket, asked)
+
+    def _alone(
+        self, work: Callable[..., Result], ticket: Ticket, asked: Mapping[str, Any]
+    ) -> Future[Result]:
+        """Start work that has the model until it is done or the ticket is cancelled."""
+        whole = functools.partial(work, cancel=ticket.cancel, **asked)
+        return self._thread.submit(whole, self._loaded())
 
     def _loaded(self) -> Lab:
         if self.lab is None:

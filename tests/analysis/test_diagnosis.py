@@ -103,6 +103,21 @@ def test_two_causes_at_once_are_ordered_by_what_they_cost(heads_ms, draft_ms, or
     assert [finding.costs for finding in found] == sorted((f.costs for f in found), reverse=True)
 
 
+@pytest.mark.parametrize("setting", ["temperature", "raw_prompt"])
+@pytest.mark.parametrize("top1", [(0.05, 0.04, 0.03), (0.2, 0.15, 0.1)])
+def test_a_setting_that_explains_what_heads_miss_is_named_and_not_the_heads(setting, top1):
+    found = diagnose(case(top1=top1, probes=[Probe(setting, "the other", 1.1, 1.8)]))
+    named = {finding.cause for finding in found}
+    assert not named & {"foreign-text", "heads-of-another-base"}
+    assert named & {"temperature-too-high", "chat-template"}
+
+
+def test_heads_of_another_base_are_named_at_any_temperature():
+    probe = Probe("temperature", "greedy decoding", 1.01, 1.02)
+    found = diagnose(case(top1=BAD, probes=[probe], facts={"trained_for": "another"}))
+    assert found[0].cause == "heads-of-another-base"
+
+
 def test_a_small_dip_on_few_positions_is_no_drift():
     dipped = case(top1=(0.33, 0.3, 0.25))
     short = [run[:60] for run in [rows((0.33, 0.3, 0.25))]]

@@ -19,7 +19,7 @@ const race = (number, method, speedup) => ({
 const message = (changes) =>
   JSON.stringify({
     run: "r",
-    batches: false,
+    aside: "",
     first: 0,
     events: [],
     phase: "running",
@@ -74,9 +74,21 @@ test("a run that waits leaves on view what was measured before", async () => {
 
 test("batches stand apart, and keep their report while they are measured again", async () => {
   const { made } = comparison();
-  await made.receive(message({ batches: true, events: [["batches", { rows: 4 }]], phase: "done" }));
-  await made.receive(message({ batches: true, phase: "running" }));
+  await made.receive(
+    message({ aside: "batches", events: [["batches", { rows: 4 }]], phase: "done" }),
+  );
+  await made.receive(message({ aside: "batches", phase: "running" }));
   assert.deepEqual([made.batches.report.rows, made.live, made.phase], [4, true, "empty"]);
+});
+
+test("who knew it first stands apart from batches and from the comparison", async () => {
+  const { made } = comparison();
+  await made.receive(message({ aside: "overlap", phase: "running", text: "medusa" }));
+  assert.deepEqual([made.doing.text, made.live, made.phase], ["medusa", true, "empty"]);
+  const events = [["overlap", { tokens: [] }]];
+  await made.receive(message({ aside: "overlap", events, phase: "done" }));
+  assert.deepEqual([made.overlap.report, made.batches.report], [{ tokens: [] }, null]);
+  assert.equal(made.doing, made);
 });
 
 test("a message that fails does not stop the next", async () => {

@@ -236,8 +236,8 @@ def test_built_in_prompts_cover_every_kind_and_fit_a_public_host():
     assert json.dumps(setup(PUBLIC))
 
 
-class Batches:
-    """A report of measured batches, as far as the page's server side looks into it."""
+class Found:
+    """A report, as far as the page's server side looks into it."""
 
     def model_dump(self, mode):
         return {"sizes": []}
@@ -249,18 +249,18 @@ def test_batches_are_measured_in_the_same_queue_and_leave_the_comparison_alone()
     def batches(lab, progress, **given):
         asked.update(given)
         progress("round 1 of 1", 0.5)
-        return Batches()
+        return Found()
 
     worker = ModelWorker(lambda progress: FakeLab(), comparison, batches)
     worker.start()
     with gr.Blocks():
         handlers = CompareHandlers(worker, PRIVATE)
     ticket = worker.enter()
-    run = begun(handlers, batches=True, methods=["plain"])
+    run = begun(handlers, aside="batches", methods=["plain"])
     assert messages(handlers, [next(run)])[0]["phase"] == "waiting"
     worker.leave(ticket)
     last = messages(handlers, run)[-1]
-    assert (last["phase"], last["batches"]) == ("done", True)
+    assert (last["phase"], last["aside"]) == ("done", "batches")
     assert last["events"] == [["batches", {"sizes": []}]]
     assert last["share"] == 0.5
     assert [record["prompt"] for record in asked["prompts"]] == ASKED["own"]
@@ -268,8 +268,8 @@ def test_batches_are_measured_in_the_same_queue_and_leave_the_comparison_alone()
 
 def test_batches_that_are_refused_leave_the_comparison_alone():
     handlers = handlers_of()
-    (told,) = messages(handlers, begun(handlers, batches=True, own=[" "]))
-    assert (told["phase"], told["batches"], told["events"]) == ("failed", True, [])
+    (told,) = messages(handlers, begun(handlers, aside="batches", own=[" "]))
+    assert (told["phase"], told["aside"], told["events"]) == ("failed", "batches", [])
     assert "are empty" in told["text"]
 
 
@@ -282,7 +282,7 @@ def test_batches_that_are_stopped_say_so():
     worker.start()
     with gr.Blocks():
         handlers = CompareHandlers(worker, PRIVATE)
-    run = begun(handlers, batches=True)
+    run = begun(handlers, aside="batches")
     session = next(run)[handlers.page.session]
     handlers.stop(session)
     last = messages(handlers, run)[-1]
@@ -299,3 +299,30 @@ def test_without_a_model_there_is_a_recorded_comparison():
     assert report.machine
     assert report.created
     assert RECORDED.stat().st_size < 200_000
+
+
+def test_the_first_prompt_is_asked_who_knew_it_first_within_the_settings():
+    asked = {}
+
+    def overlap(lab, progress, **given):
+        asked.update(given)
+        return Found()
+
+    worker = ModelWorker(lambda progress: FakeLab(), overlap=overlap)
+    worker.start()
+    with gr.Blocks():
+        handlers = CompareHandlers(worker, PRIVATE)
+    last = messages(handlers, begun(handlers, aside="overlap"))[-1]
+    assert (last["phase"], last["aside"]) == ("done", "overlap")
+    assert last["events"] == [["overlap", {"sizes": []}]]
+    assert asked["prompt"] == ASKED["own"][0]
+    assert asked["methods"] == [name for name in ASKED["methods"] if name != "plain"]
+    assert asked["settings"].max_new_tokens == ASKED["max_new_tokens"]
+    assert not asked["cancel"].is_set()
+
+
+def test_an_aside_of_another_name_is_an_invalid_request():
+    handlers = handlers_of()
+    (told,) = messages(handlers, begun(handlers, aside="<b>"))
+    assert (told["phase"], told["aside"]) == ("failed", "")
+    assert "invalid request (aside)" in told["text"]
