@@ -53,7 +53,10 @@ export class Comparison {
     return going(this) || going(this.batches) || going(this.overlap);
   }
 
-  /** What goes on now: an aside, or the comparison. */
+  /**
+   * What goes on now: an aside, or the comparison.
+   * @returns {Pick<Aside<unknown>, "phase" | "text" | "share" | "left">}
+   */
   get doing() {
     return [this.batches, this.overlap].find(going) ?? this;
   }

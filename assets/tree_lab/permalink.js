@@ -1,5 +1,5 @@
-// The tree that the address names, as in tree#tree=[[0],[1]]; without one, the first choice stays.
-(/** @type {string} */ named, /** @type {unknown[]} */ ...asked) => [
-  new URLSearchParams(location.hash.slice(1)).get("tree") ?? named,
-  ...asked,
+// Puts the tree that the address names, as in tree#tree=[[0],[1]], into the last value: the tree box.
+(/** @type {unknown[]} */ ...asked) => [
+  ...asked.slice(0, -1),
+  new URLSearchParams(location.hash.slice(1)).get("tree") ?? asked.at(-1),
 ];

@@ -44,6 +44,10 @@ class TreeHandlers:
         except ExplorerError as error:
             return {self.page.summary: panels.status("failed", str(error))}
 
+    def opened(self, *asked: object) -> Update:
+        """The tree of the page's address, or the best one."""
+        return self._become(str(asked[5] or BEST), asked)
+
     def name(self, named: str, *asked: object) -> Update:
         """A tree chosen by its name."""
         return self._become(named, asked)
@@ -223,5 +227,5 @@ def connect_tree(worker: ModelWorker, demo: gr.Blocks) -> TreePage:
     page.loading.tick(handlers.tick, None, [page.header, page.loading], **MANY)
     demo.load(handlers.tick, None, [page.header, page.loading], **MANY)
     linked = (ASSETS / "tree_lab" / "permalink.js").read_text(encoding="utf-8")
-    demo.load(handlers.name, [page.named, *page.asked], outputs, js=linked, **few)
+    demo.load(handlers.opened, page.asked, outputs, js=linked, **few)
     return page

@@ -28,7 +28,6 @@ BY_THE_HEADS = {"heads-untrained", "heads-of-another-base", "foreign-text", "bas
 def short(monkeypatch):
     monkeypatch.setattr(doctor, "WIDTHS", (2, 4, 8, 64))
     monkeypatch.setattr(doctor, "ROUNDS", 1)
-    monkeypatch.setattr(doctor, "PROBED", 1)
 
 
 def untrained(heads, lab):
@@ -128,21 +127,22 @@ def test_two_causes_at_once_are_ordered_by_what_they_cost(lab):
 
 
 def test_projections_to_the_whole_vocabulary_are_too_heavy(lab):
-    checkup, found = causes(with_heads(lab, of_a_whole_vocabulary_each), tree="chain:2")
+    checkup, found = causes(with_heads(lab, of_a_whole_vocabulary_each), max_new_tokens=16)
     assert "heads-heavy" in found
     assert checkup.heads.byte_share > 1
 
 
 def test_time_outside_the_model_is_named(lab, monkeypatch):
-    commit = KVCache.commit
+    cache = type(KVCache.of(lab.model))
+    commit = cache.commit
 
     def slowly(self, rows):
         time.sleep(0.02)
         return commit(self, rows)
 
-    monkeypatch.setattr(KVCache, "commit", slowly)
-    _, found = causes(lab, tree="chain:2")
-    assert "overhead" in found
+    monkeypatch.setattr(cache, "commit", slowly)
+    _, found = causes(lab, max_new_tokens=24)
+    assert found[0] == "overhead"
 
 
 def test_texts_that_differ_from_plains_are_told(lab, monkeypatch):
@@ -153,7 +153,7 @@ def test_texts_that_differ_from_plains_are_told(lab, monkeypatch):
         return found if len(found) == 1 else found.roll(1, -1)
 
     monkeypatch.setattr(lab.model, "logits", noisy)
-    checkup, found = causes(lab, tree="chain:2")
+    checkup, found = causes(lab, max_new_tokens=24, tree="chain:2")
     assert checkup.identical < checkup.prompts
     assert "precision-ties" in found
 
