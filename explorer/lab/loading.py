@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -90,8 +91,8 @@ def with_heads(lab: Lab, source: str, progress: Progress | None = None) -> Lab:
     """
     report = progress or quiet
     report(f"Loading {_short(source)}", None)
-    other = Lab(lab.model, read_bandwidth=lab.read_bandwidth)
-    _add_heads(other, source, CurveMeter(lab.model, progress), None)
+    other = dataclasses.replace(lab, heads={}, notes=[])
+    _add_heads(other, source, CurveMeter(lab.model, progress), model_options())
     return other
 
 

@@ -37,6 +37,11 @@ def published_trees() -> dict[str, tuple[RankPath, ...]]:
     return {name: tuple(map(tuple, paths)) for name, paths in listed.items()}
 
 
+def published_source() -> str:
+    """Where the published trees are from."""
+    return json.loads(PUBLISHED_FILE.read_bytes())["source"]
+
+
 def cartesian_paths(widths: Sequence[int]) -> tuple[RankPath, ...]:
     """Every combination of the top `widths[d]` predictions of head d+1 (Medusa, section 2.1.2).
 

@@ -318,7 +318,6 @@ def test_the_first_prompt_is_asked_who_knew_it_first_within_the_settings():
     assert asked["prompt"] == ASKED["own"][0]
     assert asked["methods"] == [name for name in ASKED["methods"] if name != "plain"]
     assert asked["settings"].max_new_tokens == ASKED["max_new_tokens"]
-    assert not asked["cancel"].is_set()
 
 
 def test_an_aside_of_another_name_is_an_invalid_request():
