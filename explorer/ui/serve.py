@@ -68,6 +68,7 @@ def serve(
     on_space = "SPACE_ID" in os.environ
     bypass_proxies(host)
     demo.launch(
+        root_path=root_path(),
         server_name=bracketed(host) or ("0.0.0.0" if on_space else None),
         server_port=port or (SPACE_PORT if on_space else None),
         theme=theme(),
@@ -89,6 +90,16 @@ def serve(
     )
     worker.start()
     return demo
+
+
+def root_path() -> str | None:
+    """$GRADIO_ROOT_PATH, as a path with its slash in front or as a whole address."""
+    given = os.environ.get("GRADIO_ROOT_PATH", "").strip()
+    return (
+        f"/{given}"
+        if given and not given.startswith(("/", "http://", "https://"))
+        else given or None
+    )
 
 
 def bracketed(host: str | None) -> str | None:

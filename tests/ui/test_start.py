@@ -5,7 +5,7 @@ import os
 import pytest
 
 from explorer.ui import serve
-from explorer.ui.serve import bracketed, bypass_proxies
+from explorer.ui.serve import bracketed, bypass_proxies, root_path
 from explorer.ui.start import main
 
 
@@ -51,3 +51,17 @@ def test_whatever_launching_raises_becomes_one_sentence(monkeypatch, capsys, err
     monkeypatch.setattr(serve, "serve", launch)
     assert main(["--replay", "--host", "::1", "--port", "7"]) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("", None),
+        ("medusa", "/medusa"),
+        ("/medusa", "/medusa"),
+        ("https://example.org/medusa", "https://example.org/medusa"),
+    ],
+)
+def test_a_root_path_needs_no_slash_in_front(monkeypatch, given, expected):
+    monkeypatch.setenv("GRADIO_ROOT_PATH", given)
+    assert root_path() == expected
