@@ -82,7 +82,7 @@ export class Chart {
         ...lines.map((line) => path(line, across, up)),
         ...dots.map((dot) => point(dot, across, up)),
         ...dots.map((dot) => dotName(dot, across, up, width, taken)),
-        // From the lowest up, since a name that finds its place taken moves up.
+        // From the lowest up: a name that finds its place taken moves aside, or up.
         ...lines
           .toSorted((a, b) => (a.points.at(-1)?.[1] ?? 0) - (b.points.at(-1)?.[1] ?? 0))
           .map((line) => lineName(line, across, up, width, taken)),
@@ -252,19 +252,19 @@ function lineName({ name: text, points, kind = "own" }, across, up, width, taken
 function name(text, kind, x, y, width, taken) {
   const wide = LETTER * text.length;
   const over = x + wide > width - 4;
-  const left = over
+  let left = over
     ? Math.max(MARGIN.left + 4, x - wide - (x > width - MARGIN.right - 8 ? 0 : 18))
     : x;
-  const box = (/** @type {number} */ base) => ({
-    left,
-    right: left + wide,
-    top: base - 11,
-    bottom: base + 3,
-  });
-  let at = Math.max(MARGIN.top + 8, y);
-  for (let tries = 0; tries < 20 && taken.some((one) => overlap(one, box(at))); tries++) at -= 7;
-  taken.push(box(at));
-  return s("text", { class: `lx-name is-${kind}`, x: left, y: at }, text);
+  let base = Math.max(MARGIN.top + 8, y);
+  const box = () => ({ left, right: left + wide, top: base - 11, bottom: base + 3 });
+  const other = () => taken.find((one) => overlap(one, box()));
+  for (let found = other(), tries = 0; found && tries < 20; found = other(), tries++) {
+    const beside = found.left - wide - 10; // on its own line still, as lines end flat
+    if (beside > MARGIN.left) left = beside;
+    else base -= 7;
+  }
+  taken.push(box());
+  return s("text", { class: `lx-name is-${kind}`, x: left, y: base }, text);
 }
 
 /**

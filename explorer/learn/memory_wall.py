@@ -79,7 +79,7 @@ def _question() -> dict[str, object]:
 
 def see() -> See:
     """The recorded run of code: its cost panel shows what a step spends on reading."""
-    return See("code", 2, "What each step of it cost stands in “Where the time goes”.")
+    return See("code", 2, "Below, “What the step cost” sets its pass beside one over a single row.")
 
 
 KEY = "memory_wall"

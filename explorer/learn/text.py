@@ -24,7 +24,7 @@ from explorer.learn.lexicon import known_word
 from explorer.learn.sources import SOURCES
 from explorer.learn.typeset import FORMULA, Typeset
 
-TERM = re.compile(r"\[\[([^\]|]+)(?:\|([^\]]+))?\]\]")
+TERM = re.compile(r"\[\[([^\]|]+)(?:\|([^\]]+))?\]\]([.,;:!?)]*)")
 CITE = re.compile(r"\[cite: ([\w-]+)((?: [^\];]+)?)\]")
 _PART = re.compile(r"^## (.+)$", re.MULTILINE)
 
@@ -80,11 +80,13 @@ def _rule(pattern, html):
 
 
 def _term(found: re.Match[str]) -> str:
-    text, given = found[1], found[2] or ""
+    text, given, mark = found[1], found[2] or "", found[3]
     word = known_word(text, given)
     if word is None:
         raise TextError(f"the glossary has no word “{given or text}”")
-    return f'<span class="lx-term" data-word="{escape(word)}">{escape(text)}</span>'
+    term = f'<span class="lx-term" data-word="{escape(word)}">{escape(text)}</span>'
+    # What explains itself is a button, and a line may end behind one: not before a full stop.
+    return f'<span class="lx-kept">{term}{mark}</span>' if mark else term
 
 
 def _cite(found: re.Match[str]) -> str:

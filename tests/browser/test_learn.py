@@ -134,7 +134,8 @@ def test_a_word_on_explore_leads_to_its_chapter(learn_url, browser):
     with closing(browser.new_context()) as context:
         page = context.new_page()
         page.goto(learn_url.removesuffix("learn"))
-        page.hover(".sx-term:text-is('Candidate tree')")
+        page.wait_for_selector(".sx-tree svg")  # the page has settled
+        page.focus(".sx-term:text-is('Candidate tree')")
         page.click(".sx-tip a")
         page.wait_for_function("window.learn")
         assert page.url.endswith("/learn#tree")

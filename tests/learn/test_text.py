@@ -46,7 +46,9 @@ def test_dollars_of_money_are_no_formulas():
 def test_words_of_the_glossary_explain_themselves(formulas):
     html = rendered("The [[Hidden state]], two [[roots]], [[heads|Medusa head]].", {}, formulas)
     assert '<span class="lx-term" data-word="hidden state">Hidden state</span>' in html
-    assert 'data-word="root">roots<' in html
+    assert (
+        '<span class="lx-kept"><span class="lx-term" data-word="root">roots</span>,</span>' in html
+    )
     assert 'data-word="Medusa head">heads<' in html
     assert known_word("KV cache") == "KV cache"
     with pytest.raises(TextError, match="flux"):
