@@ -26,3 +26,17 @@ def test_recorded_runs_open_and_are_small():
         assert trace.header.settings.tree == wanted.tree
         assert trace.header.settings.acceptance == wanted.rule
         assert trace.rival, path.name
+
+
+def test_hints_say_what_the_recordings_show():
+    found = {example.name: read_trace(INDEX.parent / example.file) for example in EXAMPLES}
+    pace = {name: trace.figures.lane.tokens_per_step for name, trace in found.items()}
+    assert max(pace, key=pace.__getitem__) == "code"
+    assert min(pace, key=pace.__getitem__) == "translation"
+    assert pace["explanation"] < pace["code"]
+    rows = {name: max(len(step.token_ids) for step in trace.steps) for name, trace in found.items()}
+    assert (rows["story"], rows["a slowdown"]) == (29, 16)
+    assert found["a slowdown"].figures.kind == "slow"
+    assert found["story"].figures.speedup < 1
+    loose = found["looser rule"]
+    assert loose.new_token_ids != loose.rival.new_token_ids
