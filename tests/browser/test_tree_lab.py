@@ -73,3 +73,10 @@ def test_the_tree_on_view_is_used_in_explore(page, scripted_url):
     lab.click(".tl-use")
     lab.wait_for_selector("#mx-prompt textarea")
     assert "tree=" in lab.url or "step=" in lab.url
+
+
+def test_a_link_to_a_tree_opens_it(page, scripted_url):
+    lab = page(f"{scripted_url}/tree#tree=%5B%5B0%5D%2C%5B1%5D%5D")
+    lab.wait_for_selector(".tl-shape")
+    assert lab.input_value("#tl-tree textarea") == "[[0], [1]]"
+    assert lab.get_attribute(".tl-link", "href") == "tree#tree=%5B%5B0%5D%2C%20%5B1%5D%5D"
