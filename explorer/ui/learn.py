@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from functools import cache
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from explorer.learn.document import data_json, document
+from explorer.ui.fault_desk import FaultDesk
 from explorer.ui.worker import ModelWorker
 
 NO_CACHE = {"cache-control": "no-cache"}
@@ -20,10 +22,18 @@ def learn_routes(worker: ModelWorker) -> list[BaseRoute]:
     async def state(request: Request) -> Response:
         return JSONResponse(machine_state(worker), headers=NO_CACHE)
 
+    desk = FaultDesk(worker)
+
+    async def fault(request: Request) -> Response:
+        status, text = await run_in_threadpool(desk.answer, request.path_params["fault"])
+        kind = "application/json" if status == 200 else "text/plain"
+        return Response(text, status, media_type=kind, headers=NO_CACHE)
+
     return [
         Route("/learn", _page),
         Route("/learn-data/{key}.json", _data),
         Route("/learn-live/state", state),
+        Route("/learn-live/fault/{fault}", fault, methods=["POST"]),
     ]
 
 

@@ -10,13 +10,14 @@ import pytest
 from explorer.analysis import formulas
 from explorer.analysis.cost_file import shipped_costs
 from explorer.analysis.foresight import foresight, tokens_ahead
-from explorer.learn import tree
+from explorer.learn import tree, tree_attention
 from explorer.learn.chapters import chapters
 from explorer.learn.draft_and_verify import drafting_ratio
 from explorer.learn.formats import significant, size
 from explorer.learn.llms import llm
 from explorer.learn.machines import GPUS
 from explorer.learn.recorded_runs import recorded_run
+from explorer.records.faults import FAULTS
 from tests.browser.conftest import serving
 from tests.browser.steps import Steps
 from tests.browser.test_access import serious
@@ -287,3 +288,37 @@ def test_nodes_are_counted_as_the_formulas_count_them(learn):
     assert [figure(page, key) for key in ("paths", "nodes")] == ["4 096", "4 680"]
     set_slider(page, "Guesses of head 4", 0)
     assert figure(page, "paths") == "512"
+
+
+def test_a_mask_is_built_by_hand_and_checked(learn):
+    page, puzzle = learn("tree_attention"), tree_attention.data()["puzzles"][0]
+    said = ".is-current .lx-said-list"
+    page.click(".is-current button:text-is('Check')")
+    assert "must see itself" in page.inner_text(said)
+    for row, seen in enumerate(puzzle["mask"]):
+        for column in seen:
+            page.click(f".is-current [aria-label^='Row {row},'][aria-label*='sees row {column},']")
+        page.fill(
+            f".is-current [aria-label^='Position of row {row},']", str(puzzle["positions"][row])
+        )
+    page.click(".is-current button:text-is('Check')")
+    assert page.inner_text(said).startswith("Right:")
+    page.focus(".is-current .lx-cell >> nth=0")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Space")
+    left = sum(map(len, puzzle["mask"])) - 1
+    assert page.locator(".is-current .lx-cell[aria-pressed=true]").count() == left
+    page.click(".is-current button:text-is('Check')")
+    assert "must see its ancestor" in page.inner_text(said)
+
+
+def test_faults_show_what_was_recorded_of_them(learn):
+    page = learn("tree_attention")
+    page.click(".is-current button:text-is('Break it')")
+    for report in tree_attention.reports():
+        page.click(f".is-current button:text-is('{FAULTS[report.fault][0]}')")
+        for check in ("bits", "audit", "chi"):
+            row = page.inner_text(f".is-current [data-check={check}]")
+            assert ("caught" in row) == (check in report.caught_by), (report.fault, check)
+        assert page.locator(".is-current mark").count() == (2 if report.audit.first else 0)
+    assert not page.is_visible(".is-current button:text-is('Run it here')")  # no model here

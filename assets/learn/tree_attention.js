@@ -1,0 +1,51 @@
+// Chapter 6: build a mask by hand, and break the engine.
+
+import { breakIt } from "./break_it.js";
+import { builder } from "./mask_builder.js";
+
+/**
+ * @import { Tools } from "./kit.js"
+ * @import { Trace } from "../step_explorer/trace.js"
+ * @import { Fault, Report } from "./break_it.js"
+ * @import { Puzzle } from "./mask_puzzle.js"
+ * @typedef {object} Data
+ * @property {Puzzle[]} puzzles
+ * @property {Fault[]} faults
+ * @property {Report[]} reports
+ * @property {string} recorded
+ * @property {Parameters<Tools["question"]>[0]} question
+ */
+
+/**
+ * @param {HTMLElement} place
+ * @param {Data} data
+ * @param {Tools} tools
+ */
+export function mount(place, data, tools) {
+  const views = { mask: builder(data.puzzles, tools), fault: breakIt(data, tools) };
+  const show = (/** @type {string} */ wanted) => {
+    for (const [key, element] of Object.entries(views)) element.hidden = key !== wanted;
+  };
+  const chosen = tools.choice(
+    "Try",
+    [
+      ["mask", "Build the mask"],
+      ["fault", "Break it"],
+    ],
+    "mask",
+    show,
+  );
+  show("mask");
+  place.append(chosen.element, ...Object.values(views), tools.question(data.question));
+}
+
+/**
+ * The first step whose tree has branches.
+ * @param {Trace} trace
+ */
+export function seenIn(trace) {
+  const found = trace.steps.findIndex((step) =>
+    trace.shape(step).children.some((children) => children.length > 1),
+  );
+  return found < 0 ? null : found;
+}
