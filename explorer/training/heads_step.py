@@ -19,34 +19,34 @@ from explorer.training.precision import mixed_precision
 from explorer.training.targets import Targets
 
 
-def heads_loss(
-    heads: MedusaHeads,
-    hidden: Tensor,
-    targets: Targets,
-    rows: Tensor,
-    decay: float,
-    dropout: float = 0.0,
+def heads_loss(losses: Tensor, decay: float) -> Tensor:
+    """Σ over heads k of decay^k · L_k (Medusa paper, section 2.2.1) of losses L [K]."""
+    ks = torch.arange(1, len(losses) + 1, device=losses.device)
+    return (losses * decay**ks).sum()
+
+
+def head_losses(
+    heads: MedusaHeads, hidden: Tensor, targets: Targets, rows: Tensor, dropout: float = 0.0
 ) -> Tensor:
-    """Σ over heads k of decay^k · the mean cross-entropy of head k (Medusa paper, section 2.2.1).
+    """L_k [K]: the mean cross-entropy of each head over its targets.
 
     hidden [n, H] are the states of the cache rows int64 [n], on the heads' device.
     """
     count, device = heads.config.num_heads, hidden.device
     path = following(targets.cache, rows, count).to(device)
     ids, weights = (x.to(device) for x in targets.of(rows, count))
-    # Mean over each head's targets, then the heads' weights.
-    mass = weights.sum((-1, -2), keepdim=True).clamp(min=1e-6)
-    share = torch.tensor([decay**k for k in range(1, count + 1)], device=device)
-    weights = weights / mass * share[:, None, None]
+    weights = weights / weights.sum((-1, -2), keepdim=True).clamp(min=1e-6)
     with mixed_precision(device):
         features = heads.features(F.dropout(hidden.float(), dropout), path)
     features = F.dropout(features, dropout)
-    if heads.config.kind == "own":
-        parts = zip(features, heads.rows, ids, weights, strict=True)
-        losses = (sparse_cross_entropy(*part) for part in parts)
-        return sum(losses, torch.zeros((), device=device))
-    flat = features.flatten(0, 1), heads.rows, ids.flatten(0, 1), weights.flatten(0, 1)
-    return sparse_cross_entropy(*flat)
+    rows_of = heads.rows if heads.config.kind == "own" else [heads.rows] * count
+    parts = zip(features, rows_of, ids, weights, strict=True)
+    return torch.stack([sparse_cross_entropy(*part) for part in parts])
+
+
+def named_losses(losses: Tensor) -> dict[str, float]:
+    """L_k by name, as the log has them: {"head_1_loss": 4.2, …}."""
+    return {f"head_{k}_loss": loss for k, loss in enumerate(losses.tolist(), start=1)}
 
 
 def as_stored(heads: MedusaHeads, storage: Storage) -> MedusaHeads:

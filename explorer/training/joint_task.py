@@ -21,7 +21,7 @@ from explorer.training.evaluate import (
     first_choices,
     head_accuracy,
 )
-from explorer.training.heads_step import as_stored, heads_loss
+from explorer.training.heads_step import as_stored, head_losses, heads_loss, named_losses
 from explorer.training.hidden_cache import HiddenCache
 from explorer.training.lora import Lora
 from explorer.training.loss import sparse_cross_entropy
@@ -62,10 +62,12 @@ class JointTask:
         rows = self.cache.rows_of(chosen)
         states = self._states(chosen)
         language = self._language_loss(states, rows)
-        heads = heads_loss(self.heads, states, self.targets, rows, self.options.head_decay)
+        each = head_losses(self.heads, states, self.targets, rows)
+        heads = heads_loss(each, self.options.head_decay)
         ramp = min(1.0, done / self.options.ramp) if self.options.ramp else 1.0
         total = language + self.options.head_weight * ramp * heads
-        return total, {"language_loss": language.item(), "heads_loss": heads.item()}
+        parts = {"language_loss": language.item(), "heads_loss": heads.item()}
+        return total, parts | named_losses(each.detach())
 
     def _states(self, chosen: list[int]) -> Tensor:
         device = self.model.device

@@ -32,7 +32,13 @@ from explorer.training.data import (
 )
 from explorer.training.evaluate import head_accuracy
 from explorer.training.fitting import Progress, fit
-from explorer.training.heads_step import as_stored, heads_loss, require_same_split
+from explorer.training.heads_step import (
+    as_stored,
+    head_losses,
+    heads_loss,
+    named_losses,
+    require_same_split,
+)
 from explorer.training.held_out_ranks import save_held_out_ranks
 from explorer.training.hidden_cache import hidden_cache
 from explorer.training.options import TrainOptions, TrainResult
@@ -260,7 +266,8 @@ class _HeadsTask:
         rows = self.train_rows[torch.tensor(batch)]
         hidden = self.cache.hidden[rows].to(self.device)
         decay, dropout = self.options.head_decay, self.options.dropout
-        return heads_loss(self.heads, hidden, self.targets, rows, decay, dropout), {}
+        losses = head_losses(self.heads, hidden, self.targets, rows, dropout)
+        return heads_loss(losses, decay), named_losses(losses.detach())
 
     def save(self, epoch: int, history: list[dict[str, Any]]) -> dict[str, Any]:
         """See Task: measure the heads as they would be stored, and store them if they are best."""

@@ -10,14 +10,19 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from explorer.learn.document import data_json, document
+from explorer.ui.class_session import ClassSession, class_routes
 from explorer.ui.fault_desk import FaultDesk
 from explorer.ui.worker import ModelWorker
 
 NO_CACHE = {"cache-control": "no-cache"}
 
 
-def learn_routes(worker: ModelWorker) -> list[BaseRoute]:
-    """The page, its widgets' data, and what it asks of the running app."""
+def learn_routes(worker: ModelWorker, own: bool = False) -> list[BaseRoute]:
+    """The page, its widgets' data, and what it asks of the running app.
+
+    `own`: the app runs for its own user, who may train heads with it.
+    """
+    lessons = ClassSession(worker, own)
 
     async def state(request: Request) -> Response:
         return JSONResponse(machine_state(worker), headers=NO_CACHE)
@@ -34,6 +39,7 @@ def learn_routes(worker: ModelWorker) -> list[BaseRoute]:
         Route("/learn-data/{key}.json", _data),
         Route("/learn-live/state", state),
         Route("/learn-live/fault/{fault}", fault, methods=["POST"]),
+        *class_routes(lessons),
     ]
 
 

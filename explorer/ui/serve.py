@@ -84,7 +84,7 @@ def serve(
         max_file_size="1kb",  # nothing is uploaded
         prevent_thread_lock=True,
         app_kwargs={
-            "routes": routes() + learn_routes(worker),
+            "routes": routes() + learn_routes(worker, own=limits.free_tree),
             "middleware": [Middleware(NoFiles), Middleware(CompressedPages)],
         },
     )

@@ -7,6 +7,7 @@ import pytest
 from explorer.learn.beat_the_heads import RUNS, rounds_of
 from explorer.learn.best_tree import machines
 from explorer.learn.kin import KIN
+from explorer.learn.training import recorded_class
 from tests.browser.test_learn import figure, learn, learn_url, set_slider
 
 __all__ = ["learn", "learn_url"]  # fixtures
@@ -112,3 +113,18 @@ def test_every_member_of_the_family_has_its_card(learn):
         assert page.locator(".is-current .lx-schematic").get_attribute("aria-label")
     page.click("text=All of them in one table")
     assert page.locator(".is-current .lx-whole tr").count() == 1 + len(KIN)
+
+
+def test_a_recorded_class_is_looked_through(learn):
+    page = learn("training")
+    frames = recorded_class()["frames"]
+    assert figure(page, "update") == str(frames[-1]["update"])
+    set_slider(page, "Time of the class", 0)
+    assert figure(page, "update") == "0"
+    assert figure(page, "tau") == f"{frames[0]['tokens_per_step']:.2f}"
+    choose(page, "Replay the recorded class")
+    page.wait_for_function(
+        "n => document.querySelector('.is-current [data-figure=update]').textContent === n",
+        arg=str(frames[1]["update"]),
+    )
+    assert not page.is_visible("text=Train a head in class")  # no model here
