@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from explorer.learn.chapter import Chapter, See
-from explorer.learn.recorded_runs import label, recorded_run
+from explorer.learn.recorded_runs import gallery_name, label, recorded_run
 from explorer.records.settings import DecodeSettings
 from explorer.records.step import Step
 
@@ -88,7 +88,9 @@ def _question(step: Step) -> dict[str, Any]:
 
 def see() -> See:
     """The step that the widget begins with."""
-    return See(RUN, STEPS[0] + 1, "Each node names its p and the bar that it had to clear.")
+    return See(
+        gallery_name(RUN), STEPS[0] + 1, "Each node names its p and the bar that it had to clear."
+    )
 
 
 CHAPTER = Chapter("accepting", "Accepting", numbers, data, see)

@@ -158,7 +158,7 @@ def _question() -> dict[str, object]:
 
 def see() -> See:
     """A step in which drafts were rejected, of the run in which they cost more than they gain."""
-    return See("slower", 2, "A run in which guesses cost more than they gain.")
+    return See("a slowdown", 2, "A run in which guesses cost more than they gain.")
 
 
 KEY = "draft_and_verify"

@@ -18,11 +18,21 @@ TRACES = ASSETS / "traces"
 
 @cache
 def recorded_run(name: str) -> Trace:
-    """A run by its name in the gallery. Raises LookupError."""
+    """A run by its name in the gallery, or its file's without the ending. Raises LookupError."""
+    return read_trace(TRACES / _entry(name)["file"])
+
+
+def gallery_name(name: str) -> str:
+    """What the gallery calls a run, for a link to it. Raises LookupError."""
+    return _entry(name)["name"]
+
+
+def _entry(name: str) -> dict[str, str]:
     entries = json.loads((TRACES / "index.json").read_text(encoding="utf-8"))
     for entry in entries:
-        if entry["name"] == name and "file" in entry:
-            return read_trace(TRACES / entry["file"])
+        file = entry.get("file")
+        if file and name in (entry["name"], file.removesuffix(".json.gz")):
+            return entry
     raise LookupError(f"no run {name} was recorded")
 
 

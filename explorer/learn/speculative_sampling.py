@@ -8,7 +8,7 @@ from typing import Any
 
 from explorer.analysis.formulas import overlap, residual_distribution
 from explorer.learn.chapter import Chapter, See
-from explorer.learn.recorded_runs import label, recorded_run
+from explorer.learn.recorded_runs import gallery_name, label, recorded_run
 from explorer.records.step import Step, TopTokens, Trial
 
 RUN = "sampling"
@@ -104,7 +104,9 @@ def _question() -> dict[str, Any]:
 def see() -> See:
     """The step that the question asks about."""
     trial = max(recorded_trials(), key=telling)
-    return See(RUN, trial["step"] + 1, f"Its trial of “{trial['name']}”, with its coin.")
+    return See(
+        gallery_name(RUN), trial["step"] + 1, f"Its trial of “{trial['name']}”, with its coin."
+    )
 
 
 CHAPTER = Chapter("speculative_sampling", "Speculative sampling", numbers, data, see)
