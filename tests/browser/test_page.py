@@ -26,7 +26,7 @@ def test_before_the_first_run_a_recorded_one_plays(scripted_url, tab):
 
 def test_examples_open_their_recording_and_fill_the_prompt_and_settings(scripted_url, tab):
     page = tab(scripted_url).ready()
-    page.page.click(".sx-examples button:has-text('typical')")
+    page.page.click(".sx-examples button:has-text('looser rule')")
     page.wait_until("document.querySelector('#mx-prompt textarea').value.includes('harbour')")
     page.open_settings()
     temperature = "document.querySelector('#mx-temperature input[type=number]').value"
