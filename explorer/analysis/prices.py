@@ -9,7 +9,7 @@ each node in each step.
 from __future__ import annotations
 
 from explorer.analysis.cost_curve import CostCurve
-from explorer.decoding.dynamic import Prices
+from explorer.records.prices import Prices
 
 MAX_NODES = 64
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import torch
 
 from explorer.decoding.drafter import Draft, Proposals
-from explorer.decoding.sampling import Draws, SamplingSettings, coin, distribution, without
+from explorer.decoding.sampling import Draws, coin, distribution, without
 from explorer.decoding.tree import Tree
 from explorer.kernels.rows import argmax_rows
 from explorer.records.settings import DecodeSettings
@@ -131,7 +131,7 @@ class Sample(AcceptanceRule):
     alone: top-ranked candidates are not samples.
     """
 
-    def __init__(self, settings: SamplingSettings, draws: Draws) -> None:
+    def __init__(self, settings: DecodeSettings, draws: Draws) -> None:
         self._settings = settings
         self._draw = draws
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 import torch
 
 from explorer.decoding.drafter import Context, Draft, Drafter, Proposals, bare_root
-from explorer.decoding.sampling import Draws, SamplingSettings, distribution, drafting, without
+from explorer.decoding.sampling import Draws, distribution, drafting, without
 from explorer.decoding.tree import Tree, cut, require_fit
 from explorer.heads.heads import MedusaHeads
+from explorer.records.settings import DecodeSettings
 
 
 class DrawnMedusaDrafter(Drafter):
@@ -24,7 +25,7 @@ class DrawnMedusaDrafter(Drafter):
     """
 
     def __init__(
-        self, heads: MedusaHeads, tree: Tree, settings: SamplingSettings, positions: int
+        self, heads: MedusaHeads, tree: Tree, settings: DecodeSettings, positions: int
     ) -> None:
         require_fit(tree, heads.config.num_heads, heads.config.output_size)
         self.heads = heads

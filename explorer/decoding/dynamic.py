@@ -16,38 +16,17 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import accumulate, islice, takewhile
 from typing import TypeVar
 
 from explorer.decoding.tree import Tree
+from explorer.records.prices import Prices
 from explorer.records.rank_paths import RankPath
 
 TOP = 16  # predictions a head offers
 TRUST = 0.85  # measured / predicted acceptance, until `calibrate` measures it for a set of heads
 Node = TypeVar("Node")
-
-
-@dataclass(frozen=True)
-class Prices:
-    """The prices of nodes, in tokens that would be written in the same time.
-
-    rows[k]  verifying k nodes beside the root instead of the root alone; rows[0] is 0
-    depth    asking one head more, where heads draft one after the other
-    """
-
-    rows: tuple[float, ...]
-    depth: float = 0.0
-
-    @cached_property
-    def min_each(self) -> tuple[float, ...]:
-        """[k]: min over m > k of (rows[m] − rows[k]) / (m − k), a lower bound on the price of each
-        node after the k-th."""
-        count = len(self.rows)
-        return tuple(
-            min((self.rows[b] - self.rows[k]) / (b - k) for b in range(k + 1, count))
-            for k in range(count - 1)
-        )
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ CHILD_RATIO = 0.5  # typical ratio of the best child's joint probability to its 
 
 def make_drafter(inputs: DrafterInputs, settings: DecodeSettings) -> Drafter:
     """The drafter for the tree asked for."""
-    assert isinstance(inputs.heads, HydraHeads)  # registry.find_method looks for them
+    assert isinstance(inputs.heads, HydraHeads)  # methods.find_method looks for them
     if isinstance(inputs.tree, DynamicTree):
         return DynamicHydraDrafter(inputs.heads, inputs.tree)
     return HydraDrafter(inputs.heads, inputs.tree)

@@ -22,7 +22,7 @@ from explorer.records.settings import DecodeSettings
 
 def make_drafter(inputs: DrafterInputs, settings: DecodeSettings) -> Drafter:
     """The drafter for the tree and the candidates asked for. Raises ExplorerError."""
-    assert inputs.heads is not None  # registry.find_method looks for them
+    assert inputs.heads is not None  # methods.find_method looks for them
     if settings.candidates == "top":
         return MedusaDrafter(inputs.heads, inputs.tree)
     if isinstance(inputs.tree, DynamicTree):

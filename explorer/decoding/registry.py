@@ -8,12 +8,11 @@ a drafter is made.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from explorer.records.errors import ExplorerError
-from explorer.records.methods import METHODS, Method
+from explorer.records.methods import Method
 from explorer.records.settings import DecodeSettings
 
 if TYPE_CHECKING:
@@ -32,22 +31,6 @@ class DrafterInputs:
     heads: MedusaHeads | None
     tree: Tree | DynamicTree
     draft_model: Callable[[int], LanguageModel]
-
-
-def find_method(name: str, heads: Collection[str]) -> Method:
-    """The method called `name`; `heads` are the architectures at hand.
-
-    Raises ExplorerError if it is unknown or lacks its heads.
-    """
-    method = METHODS.get(name)
-    if method is None:
-        raise ExplorerError(f"There is no method '{name:.40}': choose one of {', '.join(METHODS)}.")
-    if method.heads and method.heads not in heads:
-        raise ExplorerError(
-            f"The method '{name}' needs {method.heads.title()} heads and this model has none: "
-            "give --heads, or use plain."
-        )
-    return method
 
 
 def make_drafter(method: Method, inputs: DrafterInputs, settings: DecodeSettings) -> Drafter:

@@ -20,27 +20,17 @@ drawn for it, pruned unjudged and drawn again in a later step may use the same n
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 import torch
 
 from explorer.kernels.lm_head import top_columns
+from explorer.records.settings import DecodeSettings
 
 Stream = tuple[int, ...]
 NUCLEUS_TRY = 256  # tokens among which the nucleus is looked for before sorting everything
 
 
-class SamplingSettings(Protocol):
-    """What sampling needs of the settings (explorer.records.settings.DecodeSettings has it)."""
-
-    temperature: float
-    top_p: float
-    top_k: int
-    seed: int
-
-
-def distribution(logits: torch.Tensor, settings: SamplingSettings) -> torch.Tensor:
+def distribution(logits: torch.Tensor, settings: DecodeSettings) -> torch.Tensor:
     """Probabilities [m, V] float32 of logits [m, V]: temperature, then top-k, then top-p.
 
     At temperature 0 all probability is on the argmax.

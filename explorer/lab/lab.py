@@ -12,7 +12,7 @@ from explorer.analysis.tree_names import MEASURED_TREES, parse_tree
 from explorer.decoding.acceptance import acceptance_rule
 from explorer.decoding.dynamic import DynamicTree
 from explorer.decoding.loop import Prefilled, StepResult, decode
-from explorer.decoding.registry import DrafterInputs, find_method, make_drafter
+from explorer.decoding.registry import DrafterInputs, make_drafter
 from explorer.decoding.tree import ROOT_ONLY, Tree, require_fit
 from explorer.lab.attention import AttentionWeights
 from explorer.lab.pending import Pending, in_lane, made, trace_of
@@ -31,7 +31,7 @@ from explorer.records.continuation import Continuation
 from explorer.records.errors import ExplorerError
 from explorer.records.events import Event
 from explorer.records.floor import StepFloor
-from explorer.records.methods import PLAIN
+from explorer.records.methods import PLAIN, find_method
 from explorer.records.schema import Trace
 from explorer.records.settings import DecodeSettings, decode_settings
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from explorer.analysis.floor import Floor, StepReads, floor_report, mean_context
-from explorer.decoding.registry import find_method
+from explorer.records.methods import find_method
 from explorer.records.settings import DecodeSettings
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ import torch
 from pydantic import BaseModel as Schema
 from pydantic import ConfigDict, computed_field
 
-from explorer.decoding.registry import find_method
 from explorer.kernels.llama_cache import LlamaCache
 from explorer.measuring.cost_curve import filled_cache
 from explorer.models.storages import storages, tensors_of
+from explorer.records.methods import find_method
 from explorer.records.settings import DecodeSettings
 
 if TYPE_CHECKING:

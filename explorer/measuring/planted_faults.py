@@ -23,13 +23,14 @@ from explorer.decoding.acceptance import (
 from explorer.decoding.cache import AnyCache, KVCache
 from explorer.decoding.drafter import Draft
 from explorer.decoding.loop import decode
-from explorer.decoding.registry import DrafterInputs, find_method, make_drafter
+from explorer.decoding.registry import DrafterInputs, make_drafter
 from explorer.decoding.sampling import Draws
 from explorer.decoding.tree import causal_mask
 from explorer.measuring.fault_checks import Written, audit_check, bit_check, chi_check
 from explorer.models.chat import TokenTexts
 from explorer.records.errors import ExplorerError
 from explorer.records.faults import FAULTS, AuditCheck, BitCheck, ChiCheck, FaultReport
+from explorer.records.methods import find_method
 from explorer.records.settings import DecodeSettings, decode_settings
 
 if TYPE_CHECKING:

@@ -17,12 +17,12 @@ from explorer.analysis.who_knew import Ahead, WhoKnew, compare_knowledge
 from explorer.decoding.cache import KVCache
 from explorer.decoding.drafter import Context, Draft, Drafter
 from explorer.decoding.loop import PREFILL_CHUNK, StepResult
-from explorer.decoding.registry import DrafterInputs, find_method, make_drafter
+from explorer.decoding.registry import DrafterInputs, make_drafter
 from explorer.decoding.tree import causal_mask
 from explorer.measuring.lab_protocol import LabProtocol
 from explorer.models.chat import TokenTexts
 from explorer.records.errors import ExplorerError
-from explorer.records.methods import METHODS, PLAIN
+from explorer.records.methods import METHODS, PLAIN, find_method
 from explorer.records.progress import Progress, quiet
 from explorer.records.settings import DecodeSettings
 

@@ -7,7 +7,7 @@ take everything from here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Literal
@@ -282,3 +282,19 @@ def shown_methods() -> list[dict[str, str]]:
     """What a page shows of each method."""
     shown = ("name", "code", "colour", "mark", "explanation", "memory", "source")
     return [{field: getattr(method, field) for field in shown} for method in METHODS.values()]
+
+
+def find_method(name: str, heads: Collection[str]) -> Method:
+    """The method called `name`; `heads` are the architectures at hand.
+
+    Raises ExplorerError if it is unknown or lacks its heads.
+    """
+    method = METHODS.get(name)
+    if method is None:
+        raise ExplorerError(f"There is no method '{name:.40}': choose one of {', '.join(METHODS)}.")
+    if method.heads and method.heads not in heads:
+        raise ExplorerError(
+            f"The method '{name}' needs {method.heads.title()} heads and this model has none: "
+            "give --heads, or use plain."
+        )
+    return method

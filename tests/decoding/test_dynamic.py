@@ -13,13 +13,13 @@ from explorer.analysis.tree_names import parse_tree
 from explorer.decoding.dynamic import (
     TRUST,
     DynamicTree,
-    Prices,
     by_likelihood,
 )
 from explorer.decoding.hydra import DynamicHydraDrafter, HydraDrafter
 from explorer.decoding.medusa import MedusaDrafter
 from explorer.decoding.plain import PlainDrafter
 from explorer.records.errors import ExplorerError
+from explorer.records.prices import Prices
 from tests.decoding.test_hydra import context_of
 from tests.decoding.test_lossless import steps_of, text_of
 from tests.decoding.tiny import random_heads, random_hydra, tiny_model

@@ -8,9 +8,8 @@ import sys
 
 import pytest
 
-from explorer.decoding.registry import find_method
 from explorer.records.errors import ExplorerError
-from explorer.records.methods import METHODS
+from explorer.records.methods import METHODS, find_method
 from explorer.records.paths import ROOT
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.decoding.dynamic import TRUST, DynamicTree, Prices
+from explorer.decoding.dynamic import TRUST, DynamicTree
 from explorer.decoding.tree import ROOT_ONLY, chain
 from explorer.measuring.head_set import HeadSet
 from explorer.records.errors import ExplorerError
+from explorer.records.prices import Prices
 from explorer.records.settings import decode_settings
 from tests.tiny_lab import tiny_lab
 
