@@ -12,12 +12,14 @@ INTRO = (
     "A language model writes one token per pass. Here small heads guess several ahead, and one "
     "pass checks them all: the same text in fewer passes. Watch the race, then look inside."
 )
+GAME = "learn#beat_the_heads"
 
 
 def intro() -> str:
-    """What this is, in one line that can be dismissed."""
+    """What this is, in one line that can be dismissed, and a game that needs no model."""
+    game = f'<a href="{GAME}">Can you beat the heads?</a>'
     return (
-        f'<p class="mx-intro">{escape(INTRO)}<button type="button" '
+        f'<p class="mx-intro"><span>{escape(INTRO)} {game}</span><button type="button" '
         'aria-label="Dismiss the introduction" title="Do not show this again">×</button></p>'
     )
 
