@@ -15,12 +15,13 @@ from pathlib import Path
 import torch
 
 from explorer.analysis.cost_file import write_costs
+from explorer.analysis.gpu_report import GpuReport
 from explorer.analysis.tree_names import parse_tree
 from explorer.decoding.tree import Tree
 from explorer.figures.gpu_page import gpu_page
 from explorer.lab.lab import Lab
 from explorer.measuring.gpu_check.made_up import LLAMA_7B, TINY, made_up_heads, made_up_model
-from explorer.measuring.gpu_check.report import GpuReport, gpu_report
+from explorer.measuring.gpu_check.report import gpu_report
 from explorer.measuring.head_set import HeadSet
 from explorer.measuring.peak_memory import forget_peak
 from explorer.models.backends import choose_device

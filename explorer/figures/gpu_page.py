@@ -7,10 +7,10 @@ from html import escape
 
 import plotly.graph_objects as go
 
+from explorer.analysis.gpu_report import GpuReport
 from explorer.figures.base import axis, explorable, legend_below, plotly_text
 from explorer.figures.checkup_page import CONFIG, STYLE
 from explorer.figures.palette import ACCEPTED, PRUNED, ROOT
-from explorer.measuring.gpu_check.report import GpuReport
 
 
 def gpu_page(report: GpuReport) -> str:

@@ -10,7 +10,6 @@ from explorer.records.settings import DecodeSettings
 from explorer.records.step import Step
 
 RUN = "typical"
-STEPS = (13, 15, 3, 5)  # from 0: each rule decides differently at the first
 
 
 def numbers() -> dict[str, Any]:
@@ -26,12 +25,40 @@ def numbers() -> dict[str, Any]:
 
 def data() -> dict[str, Any]:
     """Steps with all that the rules look at."""
-    steps = recorded_run(RUN).steps
+    steps = telling_steps()
     return {
         "epsilon": recorded_run(RUN).header.settings.epsilon,
-        "steps": [recorded_step(steps[index]) for index in STEPS],
-        "question": _question(steps[STEPS[3]]),
+        "steps": [recorded_step(step) for step in steps],
+        "question": _question(steps[-1]),
     }
+
+
+def telling_steps() -> list[Step]:
+    """Steps at which the rules differ: the rule took more than greedy would, took nothing, took
+    what greedy would; and at last the longest path of the others."""
+    judged = [step for step in recorded_run(RUN).steps if step.thresholds]
+    kinds = (
+        lambda step: len(step.accepted) - len(_greedy_path(step)),
+        lambda step: -len(step.accepted),
+        lambda step: len(_greedy_path(step)) * (step.accepted == _greedy_path(step)),
+        lambda step: len(step.accepted),
+    )
+    found: list[Step] = []
+    for worth in kinds:
+        found.append(max((step for step in judged if step not in found), key=worth))
+    return found
+
+
+def _greedy_path(step: Step) -> list[int]:
+    """The rows that greedy acceptance would take: always the base model's first choice."""
+    parents, path = recorded_run(RUN).trees[step.tree].parents, [0]
+    while True:
+        rows = range(1, len(step.token_ids))
+        below = (row for row in rows if parents[row] == path[-1] and step.base_ranks[row] == 0)
+        row = next(below, None)
+        if row is None:
+            return path
+        path.append(row)
 
 
 def recorded_step(step: Step) -> dict[str, Any]:
@@ -89,7 +116,9 @@ def _question(step: Step) -> dict[str, Any]:
 def see() -> See:
     """The step that the widget begins with."""
     return See(
-        gallery_name(RUN), STEPS[0] + 1, "Each node names its p and the bar that it had to clear."
+        gallery_name(RUN),
+        telling_steps()[0].index + 1,
+        "Each node names its p and the bar that it had to clear.",
     )
 
 

@@ -61,6 +61,7 @@ def test_a_bad_setting_is_one_sentence_and_the_app_goes_on(real_url, tab):
     page.run("Hello")
     page.wait_for_status("chain:99")
     assert "Traceback" not in page.text("body")
+    page.page.wait_for_selector("#mx-new-tokens", state="hidden")  # Run folds them away
     page.open_settings()
     page.page.fill("#mx-tree-setting input", "chain:1")
     page.page.press("#mx-tree-setting input", "Enter")

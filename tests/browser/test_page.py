@@ -69,6 +69,7 @@ def test_two_tabs_have_their_own_sessions_and_wait_for_each_other(scripted_url, 
     second.run("quick", new_tokens=20)
     second.wait_for_status("Waiting: 1 run before yours")
     assert not second.state("live")
+    first.wait("explorer.trace.steps.length >= 3", 20_000)
     first.page.click("#mx-stop")
     first.wait_for_status("Stopped")
     second.done()

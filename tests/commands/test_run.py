@@ -47,7 +47,7 @@ def test_run_passes_every_setting_on(fake, capsys):
         "--lookahead-window", "6", "--lookahead-ngram", "5", "--lookahead-guesses", "7",
         "--lookup-tokens", "8", "--lookup-ngram", "2",
         "--backend", "fp32", "--device", "cpu", "--heads", "mine", "--adapter", "tuned",
-        "--draft", "small",
+        "--draft", "small", "--heads-dtype", "nf4", "--heads-vocabulary", "4096",
     )  # fmt: skip
     settings = fake.asked[0][1].model_dump()
     assert settings == {
@@ -59,7 +59,7 @@ def test_run_passes_every_setting_on(fake, capsys):
     }  # fmt: skip
     assert fake.loaded == {
         "preset": "default", "model": None, "heads": "mine", "backend": "fp32", "device": "cpu",
-        "adapter": "tuned", "draft": "small",
+        "adapter": "tuned", "draft": "small", "heads_dtype": "nf4", "heads_vocabulary": 4096,
     }  # fmt: skip
 
 

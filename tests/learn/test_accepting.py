@@ -3,7 +3,7 @@
 import pytest
 
 from explorer.analysis.formulas import typical_bar
-from explorer.learn.accepting import RUN, STEPS, data, recorded_step
+from explorer.learn.accepting import RUN, data, recorded_step, telling_steps
 from explorer.learn.recorded_runs import recorded_run
 from tests.node import ask_module
 
@@ -28,7 +28,7 @@ def test_bars_are_those_of_the_formula():
 
 
 def test_sample_accepts_by_p_and_greedy_takes_first_choices():
-    step = recorded_step(STEPS_OF_RUN[STEPS[0]])
+    step = recorded_step(telling_steps()[0])
     sample, greedy = ask_module(
         "learn/acceptance.js",
         "['sample', 'greedy'].map((rule) => module.chances(given.rows, rule, 0.09))",

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from explorer.analysis.cost_file import read_costs
+from explorer.analysis.gpu_report import GpuReport
 from explorer.decoding.acceptance import follow
 from explorer.decoding.drafter import Context
 from explorer.decoding.tree import Tree
@@ -13,7 +14,7 @@ from explorer.kernels.graphs import Recordings
 from explorer.measuring.gpu_check.checks import Check, our_passes
 from explorer.measuring.gpu_check.made_up import TINY, made_up_heads, made_up_model
 from explorer.measuring.gpu_check.oracle import OracleDrafter, right_for
-from explorer.measuring.gpu_check.report import GpuReport, bars
+from explorer.measuring.gpu_check.report import bars
 from explorer.measuring.selfcheck import check_static_passes
 from explorer.models.static_pass import StaticPass
 from tests.models.tape import TapeRecorder

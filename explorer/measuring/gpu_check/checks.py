@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
-from pydantic import BaseModel as Schema
-from pydantic import ConfigDict
 
+from explorer.analysis.gpu_report import Check
 from explorer.decoding.acceptance import acceptance_rule
 from explorer.decoding.cache import AnyCache, KVCache
 from explorer.decoding.loop import StepResult, decode
@@ -36,22 +35,6 @@ RULES = {
     "typical acceptance": decode_settings(temperature=0.8, acceptance="typical", seed=3),
 }
 NEW_TOKENS = 24
-
-
-class Check(Schema):
-    """`measured` must not be above `limit`."""
-
-    model_config = ConfigDict(frozen=True)
-
-    name: str
-    measured: float
-    limit: float
-    of: str
-
-    @property
-    def ok(self) -> bool:
-        """Whether it holds."""
-        return self.measured <= self.limit
 
 
 @contextmanager

@@ -11,10 +11,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import torch
-from pydantic import BaseModel as Schema
-from pydantic import ConfigDict
 
-from explorer.analysis.shares import Shares, shares
+from explorer.analysis.gpu_report import YieldPoint
+from explorer.analysis.shares import shares
 from explorer.decoding.acceptance import AcceptanceRule, Verdict, follow
 from explorer.decoding.drafter import Context, Draft, Drafter
 from explorer.decoding.loop import StepResult, decode
@@ -90,20 +89,6 @@ def right_for(tokens_per_step: float, depth: int) -> float:
         enough = sum(middle**d for d in range(depth + 1)) >= tokens_per_step
         low, high = (low, middle) if enough else (middle, high)
     return high
-
-
-class YieldPoint(Schema):
-    """A race at one yield: `asked` and `measured` tokens per step; milliseconds of mean steps."""
-
-    model_config = ConfigDict(frozen=True)
-
-    asked: float
-    measured: float
-    plain_ms: float
-    step_ms: float
-    speedup: float
-    plain_shares: Shares | None
-    shares: Shares | None
 
 
 def race_at(

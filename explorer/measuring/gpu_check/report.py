@@ -1,4 +1,4 @@
-"""The report of a GPU check: all that is measured, and how it stands to the bars."""
+"""Takes a GPU check: all that it measures, one after the other (analysis/gpu_report.py)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import torch
-from pydantic import BaseModel as Schema
-from pydantic import ConfigDict
 
 from explorer.analysis.cost_curve import CostCurve
-from explorer.analysis.cost_file import BatchCurve, CostFile
+from explorer.analysis.gpu_report import Bar, GpuReport, HeadCost, OneRow, Rates
 from explorer.decoding.tree import Tree
 from explorer.measuring.bandwidth import (
     matmul_rate,
@@ -26,12 +24,11 @@ from explorer.measuring.calibration import time_heads
 from explorer.measuring.calibration_file import device_description
 from explorer.measuring.cost_curve import measure_cost_curve
 from explorer.measuring.floor import step_reads
-from explorer.measuring.gpu_check.checks import Check, all_checks, eagerly
+from explorer.measuring.gpu_check.checks import all_checks, eagerly
 from explorer.measuring.gpu_check.made_up import Shape, made_up_heads
-from explorer.measuring.gpu_check.oracle import YIELDS, YieldPoint, race_at
+from explorer.measuring.gpu_check.oracle import YIELDS, race_at
 from explorer.measuring.overhead import measure_overhead
 from explorer.measuring.peak_memory import peak_memory
-from explorer.records.peak_memory import PeakMemory
 from explorer.records.settings import decode_settings
 from explorer.records.version import __version__
 
@@ -41,104 +38,6 @@ if TYPE_CHECKING:
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128)
 HEADS = ("own", "truncated", "nf4")
 BAR_YIELD = 2.5
-
-
-class Rates(Schema):
-    """What this machine reached: GB/s of reading and of copying, TFLOP/s of products."""
-
-    model_config = ConfigDict(frozen=True)
-
-    read_gb_s: float
-    copy_gb_s: float
-    matmul_tflops: float
-
-
-class OneRow(Schema):
-    """A one-row pass beside its floor: bytes over copy bandwidth, operations over their rate."""
-
-    model_config = ConfigDict(frozen=True)
-
-    context_length: int
-    bytes: int
-    memory_ms: float
-    arithmetic_ms: float
-    floor_ms: float
-    fixed_shapes_ms: float
-    eager_ms: float
-
-    @property
-    def over_floor(self) -> float:
-        """The pass in fixed shapes, in floors."""
-        return self.fixed_shapes_ms / self.floor_ms
-
-
-class HeadCost(Schema):
-    """Heads of one kind: the bytes that a draft reads, and its milliseconds."""
-
-    model_config = ConfigDict(frozen=True)
-
-    kind: str
-    bytes: int
-    milliseconds: float
-
-
-class Bar(Schema):
-    """A bar, and what was measured; `met` is None where there is no GPU to judge."""
-
-    model_config = ConfigDict(frozen=True)
-
-    name: str
-    bar: str
-    measured: float | None
-    met: bool | None
-
-
-class GpuReport(Schema):
-    """All figures were measured in one process; times are in milliseconds."""
-
-    model_config = ConfigDict(frozen=True)
-
-    created: str
-    version: str
-    device: str
-    on_gpu: bool
-    driver: str
-    versions: dict[str, str]
-    model: str
-    backend: str
-    passes: str
-    recordings: int
-    recording_seconds: float
-    checks: list[Check]
-    rates: Rates
-    one_row: OneRow
-    fixed_shapes: CostCurve
-    eager: CostCurve
-    heads: list[HeadCost]
-    tree_rows: int
-    yields: list[YieldPoint]
-    recording: float | None
-    peak_memory: PeakMemory
-    seconds: float
-    bars: list[Bar]
-
-    @property
-    def rest_ms(self) -> float:
-        """Draft, accept and commit of a step with a tree, in the race at the middle yield."""
-        middle = self.yields[len(self.yields) // 2]
-        return middle.shares.outside * middle.step_ms if middle.shares else 0.0
-
-    def costs(self) -> CostFile:
-        """What the Tree lab reads."""
-        return CostFile(
-            model=self.model,
-            backend=self.backend,
-            device=self.device,
-            measured=self.created,
-            heads_ms=self.heads[0].milliseconds,
-            rest_ms=self.rest_ms,
-            curves=[BatchCurve(batch=1, curve=self.fixed_shapes)],
-        )
 
 
 def gpu_report(
