@@ -127,7 +127,8 @@ def test_a_recorded_class_is_looked_through(learn):
     assert figure(page, "tau") == f"{frames[0]['tokens_per_step']:.2f}"
     choose(page, "Replay the recorded class")
     page.wait_for_function(
-        "n => document.querySelector('.is-current [data-figure=update]').textContent.replace(/\\D/g, '') === n",
+        "n => document.querySelector('.is-current [data-figure=update]')"
+        ".textContent.replace(/\\D/g, '') === n",
         arg=str(frames[1]["update"]),
     )
     assert not page.is_visible("text=Train a head in class")  # no model here
