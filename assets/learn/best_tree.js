@@ -150,7 +150,7 @@ function playing({ h }, to, at) {
  * @param {Tools} tools
  */
 function treePicture({ paths, success }, { h, s, numbers }) {
-  const { shape, order } = grown(paths);
+  const shape = grown(paths);
   const { place, lines } = tidy(shape, new Set());
   const depth = Math.max(...shape.depths);
   const at = (/** @type {number} */ row) => {
@@ -168,10 +168,10 @@ function treePicture({ paths, success }, { h, s, numbers }) {
     height: 10,
   });
   const svg = s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img" }, root);
-  const drawn = order.map((row, i) => {
-    const [from, to] = [at(shape.parents[row]), at(row)];
+  const drawn = paths.map((path, i) => {
+    const [from, to] = [at(shape.parents[i + 1]), at(i + 1)];
     const middle = (from.x + to.x) / 2;
-    const said = `head ${paths[i].length}, path ${paths[i].map((rank) => rank + 1).join("·")}: right at ${numbers.share(success[i])} of positions`;
+    const said = `head ${path.length}, path ${path.map((rank) => rank + 1).join("·")}: right at ${numbers.share(success[i])} of positions`;
     return s(
       "g",
       { class: "lx-grown" },

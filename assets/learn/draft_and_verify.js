@@ -4,6 +4,7 @@ import { depthView } from "./draft_depth.js";
 import { formulaView } from "./draft_formula.js";
 import { linksView } from "./draft_links.js";
 import { memoryView } from "./draft_memory.js";
+import { mountViews } from "./views.js";
 
 /**
  * @import { Tools } from "./kit.js"
@@ -48,19 +49,7 @@ const VIEWS = [
  * @param {Tools} tools
  */
 export function mount(place, data, tools) {
-  const made = new Map(VIEWS.map(([key, , view]) => [key, view(data, tools)]));
-  const show = (/** @type {string} */ wanted) =>
-    made.forEach((element, key) => {
-      element.hidden = key !== wanted;
-    });
-  const chosen = tools.choice(
-    "Ask",
-    VIEWS.map(([key, name]) => [key, name]),
-    "formula",
-    show,
-  );
-  show("formula");
-  place.append(chosen.element, ...made.values(), tools.question(data.question));
+  mountViews(place, VIEWS, data, tools);
 }
 
 /**

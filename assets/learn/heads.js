@@ -3,6 +3,7 @@
 import { ForesightMap } from "../step_explorer/foresight_map.js";
 import { headView } from "./heads_inside.js";
 import { sizeView } from "./heads_size.js";
+import { mountViews } from "./views.js";
 
 /**
  * @import { Tools } from "./kit.js"
@@ -32,19 +33,7 @@ const VIEWS = [
  * @param {Tools} tools
  */
 export function mount(place, data, tools) {
-  const made = new Map(VIEWS.map(([key, , view]) => [key, view(data, tools)]));
-  const show = (/** @type {string} */ wanted) =>
-    made.forEach((element, key) => {
-      element.hidden = key !== wanted;
-    });
-  const chosen = tools.choice(
-    "Ask",
-    VIEWS.map(([key, name]) => [key, name]),
-    "map",
-    show,
-  );
-  show("map");
-  place.append(chosen.element, ...made.values(), tools.question(data.question));
+  mountViews(place, VIEWS, data, tools);
 }
 
 /**

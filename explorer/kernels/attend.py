@@ -51,14 +51,20 @@ class Rows:
 def emit_scores(
     builder: ir.IRBuilder,
     isa: InstructionSet,
-    queries: Rows,
+    first_query: ir.Value,
+    query_bytes: ir.Value,
     count: ir.Value,
     keys: ir.Value,
     size: ir.Value,
     slot_blocks: ir.Value,
-    out: Rows,
+    first_out: ir.Value,
+    out_bytes: ir.Value,
 ) -> None:
-    """out[q, j] = query[q] · key[j], for the 16 keys of each of the blocks from `keys` on."""
+    """out[q, j] = query[q] · key[j], for the 16 keys of each of the blocks from `keys` on.
+
+    first_query, first_out: addresses of the first rows; query_bytes, out_bytes: to the next ones.
+    """
+    queries, out = Rows(first_query, query_bytes), Rows(first_out, out_bytes)
     block_bytes = builder.mul(size, I64(2 * SLOTS))
     for first, number in blocks(builder, count, isa.query_blocks):
         rows = [builder.add(first, I64(q)) for q in range(number)]
@@ -78,18 +84,22 @@ def emit_scores(
 def emit_mix(
     builder: ir.IRBuilder,
     isa: InstructionSet,
-    weights: Rows,
+    first_weights: ir.Value,
+    weight_bytes: ir.Value,
     count: ir.Value,
-    values: Rows,
+    first_values: ir.Value,
+    value_bytes: ir.Value,
     slots: ir.Value,
     feature_blocks: ir.Value,
     out: ir.Value,
 ) -> None:
     """out[q] = Σ_j weight[q, j] · value[j] / Σ_j weight[q, j].
 
-    values: of the first block of 16 features, and bytes to the next block; out [count, features]
-    of float32, without gaps.
+    first_weights: the address of the first row, weight_bytes to the next; first_values: of the
+    first block of 16 features, value_bytes to the next; out [count, features] of float32, without
+    gaps.
     """
+    weights, values = Rows(first_weights, weight_bytes), Rows(first_values, value_bytes)
     into = Rows(out, builder.mul(feature_blocks, I64(4 * SLOTS)))
     for first, number in blocks(builder, count, isa.query_blocks):
         rows = [builder.add(first, I64(q)) for q in range(number)]

@@ -7,7 +7,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from explorer.kernels.attend import FLOATS, HALVES, Rows, emit_mix, emit_scores
+from explorer.kernels.attend import FLOATS, HALVES, emit_mix, emit_scores
 from explorer.kernels.building import F16, I64, at
 from explorer.kernels.dot import Product, TileProduct
 from explorer.kernels.isa import instruction_set
@@ -29,26 +29,18 @@ def _tile_product(bits: int, add: bool):
     return product
 
 
-@intrinsic
-def _scores(_, queries, query_bytes, count, keys, size, slot_blocks, out, out_bytes):
-    def generate(context, builder, signature, arguments):
-        queries, query_bytes, count, keys, size, slot_blocks, out, out_bytes = arguments
-        rows, into = Rows(queries, query_bytes), Rows(out, out_bytes)
-        emit_scores(builder, instruction_set(), rows, count, keys, size, slot_blocks, into)
-        return context.get_dummy_value()
+def _attention(emit):
+    """A kernel of attention, with the arguments that `emit` takes after the instruction set."""
 
-    return ARGUMENTS, generate
+    @intrinsic
+    def kernel(_, a, b, c, d, e, f, g, h):
+        def generate(context, builder, signature, arguments):
+            emit(builder, instruction_set(), *arguments)
+            return context.get_dummy_value()
 
+        return ARGUMENTS, generate
 
-@intrinsic
-def _mix(_, weights, weight_bytes, count, values, value_bytes, slots, feature_blocks, out):
-    def generate(context, builder, signature, arguments):
-        weights, weight_bytes, count, values, value_bytes, slots, feature_blocks, out = arguments
-        rows, cached = Rows(weights, weight_bytes), Rows(values, value_bytes)
-        emit_mix(builder, instruction_set(), rows, count, cached, slots, feature_blocks, out)
-        return context.get_dummy_value()
-
-    return ARGUMENTS, generate
+    return kernel
 
 
 @intrinsic
@@ -91,6 +83,7 @@ def call(_, address, a, b, c, d, e, f, g, h):
 
 product_4, product_8 = _tile_product(4, False), _tile_product(8, False)
 add_product_4, add_product_8 = _tile_product(4, True), _tile_product(8, True)
+_scores, _mix = _attention(emit_scores), _attention(emit_mix)
 # Each is a function of its own, called by its address: numba would else optimise it again in every
 # function that calls one that calls it, and the first start would take three times as long.
 

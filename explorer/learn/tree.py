@@ -23,7 +23,7 @@ def chain_depth(step: Step, shape: Sequence[Sequence[int]]) -> int:
     return len(first)
 
 
-def told() -> Step:
+def telling_step() -> Step:
     """The step in which the tree gains most over the chain."""
     trace = recorded_run(RUN)
 
@@ -47,7 +47,7 @@ def _off_the_chain(step: Step) -> str:
 
 def numbers() -> dict[str, object]:
     """Counts of trees, and what a chain and a tree write in the recorded run."""
-    trace, step = recorded_run(RUN), told()
+    trace, step = recorded_run(RUN), telling_step()
     chain = 1 + chain_depth(step, trace.trees[step.tree].paths)
     paths_8, nodes_8 = cartesian_counts(LARGE)
     paths_221, nodes_221 = cartesian_counts(EXAMPLE)
@@ -71,7 +71,7 @@ def data() -> dict[str, object]:
     """The run, and trees to count."""
     return {
         "run": RUN,
-        "step": told().index,
+        "step": telling_step().index,
         "widths": WIDTHS,
         "rates": {
             str(width): replayed([min(width, most) for most in WIDTHS])
@@ -83,7 +83,7 @@ def data() -> dict[str, object]:
 
 
 def _question() -> dict[str, object]:
-    step, trace = told(), recorded_run(RUN)
+    step, trace = telling_step(), recorded_run(RUN)
     chain = 1 + chain_depth(step, trace.trees[step.tree].paths)
     options = list(range(1, len(WIDTHS) + 2))
     return {
@@ -98,7 +98,8 @@ def _question() -> dict[str, object]:
 
 def see() -> See:
     """The step whose accepted path leaves the first guesses."""
-    return See(RUN, told().index + 1, f"The accepted path takes the {_off_the_chain(told())}.")
+    step = telling_step()
+    return See(RUN, step.index + 1, f"The accepted path takes the {_off_the_chain(step)}.")
 
 
 CHAPTER = Chapter("tree", "From heads to a tree", numbers, data, see)

@@ -62,14 +62,14 @@ def _puzzle(name: str, shape: TreeShape, tokens: Sequence[str], prefix: int) -> 
     }
 
 
-def told() -> Step:
+def telling_step() -> Step:
     """The recorded step that the text and the question speak of."""
     return max(recorded_run(RUN).steps, key=lambda step: len(step.accepted))
 
 
 def numbers() -> dict[str, object]:
     """The size of a pass, and what the recorded faults came to."""
-    step, found = told(), reports()
+    step, found = telling_step(), reports()
     sampled = found[0].chi.tokens
     by_name = {report.fault: report for report in found}
     return {
@@ -116,7 +116,7 @@ def data() -> dict[str, object]:
 
 
 def _question() -> dict[str, object]:
-    step, trace = told(), recorded_run(RUN)
+    step, trace = telling_step(), recorded_run(RUN)
     row = len(step.token_ids) - 1
     depth = trace.trees[step.tree].depths[row]
     right = step.context_length + depth
@@ -133,7 +133,7 @@ def _question() -> dict[str, object]:
 
 def see() -> See:
     """A step with a tree whose mask shows branches."""
-    return See(RUN, told().index + 1, "Its mask shows branches that do not see each other.")
+    return See(RUN, telling_step().index + 1, "Its mask shows branches that do not see each other.")
 
 
 CHAPTER = Chapter("tree_attention", "Tree attention", numbers, data, see)

@@ -136,8 +136,11 @@ def test_a_word_on_explore_leads_to_its_chapter(learn_url, browser):
         page = context.new_page()
         page.goto(learn_url.removesuffix("learn"))
         page.wait_for_selector(".sx-tree svg")  # the page has settled
-        page.focus(".sx-term:text-is('Candidate tree')")
-        page.click(".sx-tip a")
+        # In one go: while the page still settles, a tip may close between two.
+        page.eval_on_selector(
+            ".sx-term:text-is('Candidate tree')",
+            "term => { term.focus(); document.querySelector('.sx-tip a').click(); }",
+        )
         page.wait_for_function("window.learn")
         assert page.url.endswith("/learn#tree")
 

@@ -13,8 +13,8 @@ def test_the_counts_that_papers_and_tutorials_give():
     assert (said["paths_221"], said["nodes_221"]) == (4, 10)
 
 
-def test_the_step_that_is_told_leaves_the_first_guesses():
-    said, step = tree.numbers(), tree.told()
+def test_the_telling_step_leaves_the_first_guesses():
+    said, step = tree.numbers(), tree.telling_step()
     assert said["tree"] == len(step.emitted)
     assert said["chain"] < said["tree"]
     assert said["chain_rate"] < said["tree_rate"]

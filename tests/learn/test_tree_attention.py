@@ -34,6 +34,6 @@ def test_every_fault_was_recorded_and_the_sound_engine_passes_all_checks():
 
 
 def test_the_question_asks_for_prefix_and_depth():
-    asked, step = tree_attention.data()["question"], tree_attention.told()
+    asked, step = tree_attention.data()["question"], tree_attention.telling_step()
     depth = len(step.accepted) - 1
     assert asked["options"][asked["right"]] == str(step.context_length + depth)
