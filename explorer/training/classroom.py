@@ -89,7 +89,7 @@ class Classroom:
             if spent >= due:
                 yield self._frame(spent, losses)
                 losses, due = [], next(looks) * self.lesson.every
-                began += time.perf_counter() - began - spent  # looking is not training
+                began = time.perf_counter() - spent  # looking is not training
             else:
                 yield None
 
