@@ -46,6 +46,17 @@ class Explore(Steps):
             self.page.click("#mx-settings-button")
             self.page.wait_for_selector("#mx-new-tokens")
 
+    def choose_setting(self, name: str, choice: str) -> None:
+        """Pick one of a setting's choices; the list is filtered some time after the typing."""
+        field = f"#mx-{name} input"
+        self.open_settings()
+        self.page.fill(field, choice)
+        self.page.get_by_role("option", name=choice, exact=True).click()
+        self.page.wait_for_function(
+            "([field, choice]) => document.querySelector(field).value === choice",
+            arg=[field, choice],
+        )
+
     def done(self) -> Explore:
         """Wait for the end of the run, and for all of it to have come."""
         self.wait_for_status("Done", RUN_MS)

@@ -39,9 +39,7 @@ def test_a_continued_text_is_the_unbroken_one(real_url, tab, tmp_path):
     whole = run_anew(page, 24).save(tmp_path)
     first = run_anew(page, 10).save(tmp_path)
     press_continue(page, 6)
-    page.open_settings()
-    page.page.fill("#mx-method input", "prompt-lookup")
-    page.page.press("#mx-method input", "Enter")
+    page.choose_setting("method", "prompt-lookup")
     second = press_continue(page, 8).save(tmp_path)
 
     written = whole.new_token_ids
