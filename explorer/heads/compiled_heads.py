@@ -1,7 +1,8 @@
 """Heads on the integer kernels: a draft in one compiled call.
 
-Residual blocks run in 8 bits, the shared projection in 4, whatever the checkpoint stores. A guess
-that changes with the rounding costs a little acceptance, never correctness.
+All matrices run in 4 bits, whatever the checkpoint stores: heads write as many tokens per step so
+as with blocks in 8 bits, and read half as much. A guess that changes with the rounding costs a
+little acceptance, never correctness.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from torch import Tensor
 
 from explorer.kernels.dot import GROUP, RECORD
 from explorer.kernels.isa import instruction_set
-from explorer.kernels.linears import codes_of_blocks, eight_bit_codes_of, four_bit_blocks
+from explorer.kernels.linears import codes_of_blocks, four_bit_blocks
 from explorer.kernels.matrices import IntegerMatrix
 from explorer.kernels.products import PRODUCTS
 from explorer.kernels.residual_heads import Heads, run_heads
@@ -31,6 +32,10 @@ def fits(hidden_size: int, num_blocks: int) -> bool:
     return (
         isa is not None and num_blocks > 0 and hidden_size % GROUP == hidden_size % isa.lanes == 0
     )
+
+
+def _four_bits(weight: Tensor) -> IntegerMatrix:
+    return IntegerMatrix(codes_of_blocks(four_bit_blocks(weight)))
 
 
 class CompiledHeads:
@@ -50,12 +55,12 @@ class CompiledHeads:
     ) -> None:
         self._hidden, self._num_blocks = biases.shape[2], biases.shape[1]
         self._terms, self._blocks = (
-            [[IntegerMatrix(eight_bit_codes_of(weight)) for weight in of_head] for of_head in part]
+            [[_four_bits(weight) for weight in of_head] for of_head in part]
             for part in (terms, blocks)
         )
         self._biases = biases.float().contiguous()
         self._token_map = token_map.contiguous()
-        self._projection = IntegerMatrix(codes_of_blocks(four_bit_blocks(projection)))
+        self._projection = _four_bits(projection)
         num_tiles, lanes = self._projection.tiles.shape[0], instruction_set().lanes
         self._lock = threading.Lock()
         self._addresses: dict[tuple[range, int], tuple[np.ndarray, np.ndarray]] = {}
@@ -66,7 +71,6 @@ class CompiledHeads:
             lanes=lanes,
             num_blocks=self._num_blocks,
             projection=self._projection.address,
-            projection_bits=self._projection.bits,
             num_tiles=num_tiles,
             width=projection.shape[0],
             token_map=self._token_map.data_ptr(),

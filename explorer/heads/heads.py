@@ -181,7 +181,7 @@ class MedusaHeads(nn.Module):
         return F.linear(features, self.rows)
 
     def pack(self) -> None:
-        """Switch to drafting on this machine's integer kernels, in 8 and 4 bits.
+        """Switch to drafting on this machine's integer kernels, in 4 bits.
 
         Reading the weights is most of a draft's time, and packed weights are read several times
         as fast. Rounding may change a guess, which costs a little acceptance, never correctness.

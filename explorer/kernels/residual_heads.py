@@ -28,18 +28,20 @@ from explorer.kernels.quantise import quantise_row
 from explorer.kernels.rows import best_of, to_probs, total_of
 from explorer.kernels.team import join, take, take_next
 
+BITS = 4
+TILE_BYTES = GROUP // 2 + 4  # of a group and an output: codes, scale, minimum
 CHUNK = 16  # tiles of the projection that a thread takes at a time
 BLOCK_CHUNK = 6  # tiles of a residual block, likewise
 
 
 class Heads(ctypes.Structure):
-    """Addresses and sizes; H heads, m rows, S sources, B blocks.
+    """Addresses and sizes; H heads, m rows, S sources, B blocks. All matrices are in 4 bits.
 
-    matrices      [H, terms] addresses of tiles of 8 bits: head k's products with its sources
+    matrices      [H, terms] addresses of tiles: head k's products with its sources
     terms         how many sources a head reads: the hidden state, then the first tokens of its path
-    blocks        [H, B − 1] addresses of tiles of 8 bits
+    blocks        [H, B − 1] addresses of tiles
     biases        [H, B, hidden]
-    projection    of the first tile, in `projection_bits`
+    projection    of the first tile
     states        [m, hidden] hidden states; `state_bytes` from one to the next, 0 if all share one
     path          [m, terms − 1] tokens: rows of `embedding`, bf16, to be multiplied by `scale`
     source_records, records  [terms · m] and [H · m] quantised rows
@@ -54,7 +56,7 @@ class Heads(ctypes.Structure):
     _fields_ = [
         *int64_fields(
             "heads rows hidden lanes num_blocks terms matrices blocks biases projection "
-            "projection_bits num_tiles width top states state_bytes path embedding source_records "
+            "num_tiles width top states state_bytes path embedding source_records "
             "records x logits token_map ids probs scratch scratch_size team tile_into tile_onto"
         ),
         ("scale", ctypes.c_float),
@@ -129,25 +131,25 @@ def _finish_tile(p, head, tile, block, y):
 def _first_product(p, head, tile, y):
     """A tile of Σ_t W_kt · s_t."""
     groups = p.hidden // GROUP
-    row_bytes, tile_bytes = groups * RECORD, groups * p.lanes * (GROUP + 2)
+    row_bytes, tile_bytes = groups * RECORD, groups * p.lanes * TILE_BYTES
     matrices = numba.carray(whole_at(p.matrices), (p.heads, p.terms))
     for term in range(p.terms):
         at = matrices[head, term] + tile_bytes * tile
         rows = p.source_records + row_bytes * p.rows * term
         if term == 0:
-            call(p.tile_into, 8, at, groups, rows, row_bytes, p.rows, y, 4 * p.lanes)
+            call(p.tile_into, BITS, at, groups, rows, row_bytes, p.rows, y, 4 * p.lanes)
         else:
-            call(p.tile_onto, 8, at, groups, rows, row_bytes, p.rows, y, 4 * p.lanes)
+            call(p.tile_onto, BITS, at, groups, rows, row_bytes, p.rows, y, 4 * p.lanes)
 
 
 @numba.njit(cache=True, error_model="numpy")
 def _further_product(p, head, tile, block, y):
     """A tile of W · x."""
     groups = p.hidden // GROUP
-    row_bytes, tile_bytes = groups * RECORD, groups * p.lanes * (GROUP + 2)
+    row_bytes, tile_bytes = groups * RECORD, groups * p.lanes * TILE_BYTES
     blocks = numba.carray(whole_at(p.blocks), (p.heads, p.num_blocks - 1))
     at, rows = blocks[head, block - 1] + tile_bytes * tile, p.records + row_bytes * p.rows * head
-    call(p.tile_into, 8, at, groups, rows, row_bytes, p.rows, y, 4 * p.lanes)
+    call(p.tile_into, BITS, at, groups, rows, row_bytes, p.rows, y, 4 * p.lanes)
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -173,7 +175,7 @@ def _block(p, phase, block, thread):
 def _project(p, phase):
     groups, rows = p.hidden // GROUP, p.heads * p.rows
     row_bytes, out_bytes = groups * RECORD, 4 * p.num_tiles * p.lanes
-    tile_bytes = groups * p.lanes * (GROUP + 2 if p.projection_bits == 8 else GROUP // 2 + 4)
+    tile_bytes = groups * p.lanes * TILE_BYTES
     items = -(-p.num_tiles // CHUNK)
     item = take(p.team, phase, items)
     while item >= 0:
@@ -181,7 +183,7 @@ def _project(p, phase):
             at, out = p.projection + tile_bytes * tile, p.logits + 4 * p.lanes * tile
             call(
                 p.tile_into,
-                p.projection_bits,
+                BITS,
                 at,
                 groups,
                 p.records,

@@ -44,8 +44,13 @@ def pair(kind, blocks):
     compiled.pack()
     assert compiled.compiled is not None
     dense = dense.float()
+    matrices = [dense.projection, dense.block_weight]
+    if kind is HydraHeads:
+        matrices.append(dense.path_weight)
     with torch.no_grad():
-        dense.projection.copy_(dequantised(four_bit_blocks(dense.projection)))
+        for matrix in matrices:
+            rows = matrix.reshape(-1, HIDDEN)
+            matrix.copy_(dequantised(four_bit_blocks(rows)).view_as(matrix))
     return dense, compiled
 
 
