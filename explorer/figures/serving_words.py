@@ -9,6 +9,7 @@ from explorer.figures.numbers import count, plural, rate, ratio
 from explorer.records.serving import EngineRow, LoadFigures, Percentiles, ServerInfo
 
 SAME = 0.02  # of a ratio: less is no difference to speak of
+RESPONSES = "from each response"
 COUNTERS = "from the server's counters, which count whatever else it served too"
 
 
@@ -25,15 +26,18 @@ def server_words(info: ServerInfo) -> str:
     return f"{engine} serves {info.models[0]}{more}. {drafts}"
 
 
-def acceptance_words(figures: LoadFigures) -> str | None:
-    """Tokens per step, and where that was read; None where the server does not report it."""
-    found = figures.speculation
-    if found is None or not found.steps:
+def acceptance_words(loads: Sequence[LoadFigures]) -> str | None:
+    """Tokens per step of all loads together, and where that was read; None where the server does
+    not report it."""
+    reported = [load for load in loads if load.speculation is not None and load.speculation.steps]
+    if not reported:
         return None
-    source = COUNTERS if figures.source == "counters" else "from each response"
+    found = [load.speculation for load in reported if load.speculation is not None]
+    together = sum(found[1:], found[0])
+    source = COUNTERS if any(load.source == "counters" for load in reported) else RESPONSES
     return (
-        f"{ratio(found.tokens_per_step)} tokens per step over {plural(found.steps, 'step')}, "
-        f"{source}."
+        f"{ratio(together.tokens_per_step)} tokens per step over "
+        f"{plural(together.steps, 'step')}, {source}."
     )
 
 

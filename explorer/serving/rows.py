@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from explorer.analysis.speedup import Samples, lane_figures
 from explorer.records.schema import Trace
-from explorer.records.serving import EngineRow, LoadFigures, Speculation
+from explorer.records.serving import Answer, EngineRow, LoadFigures, Speculation
 from explorer.records.step import Step
 
 
@@ -37,16 +37,23 @@ def explorer_row(traces: Sequence[Trace], engine: str, shape: str) -> EngineRow:
     )
 
 
-def server_row(figures: LoadFigures, plain: LoadFigures | None, engine: str) -> EngineRow | None:
-    """Of a load of one request at a time, without the seconds to the first token; None where the
-    server does not report what it accepted."""
-    if figures.speculation is None or not figures.speculation.steps:
+def server_row(
+    answers: Sequence[Answer], figures: LoadFigures, plain: LoadFigures | None, engine: str
+) -> EngineRow | None:
+    """Of some answers of a load; None where the server does not report what it accepted.
+
+    Where the answers do not say it, what they accepted is that of the whole load.
+    """
+    found = [answer.speculation for answer in answers if answer.speculation]
+    told = sum(found[1:], found[0]) if found and len(found) == len(answers) else None
+    speculation = told or figures.speculation
+    if speculation is None or not speculation.steps:
         return None
-    drafts = round(figures.speculation.drafted / figures.speculation.steps)
+    drafts = round(speculation.drafted / speculation.steps)
     return EngineRow(
         engine=engine,
         shape=f"a chain of {drafts}",
-        speculation=figures.speculation,
+        speculation=speculation,
         tokens_per_second=_alone(figures),
         plain_tokens_per_second=_alone(plain),
     )

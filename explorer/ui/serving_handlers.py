@@ -111,7 +111,7 @@ class ServingHandlers:
                 continue
             found[level] = load.figures()
             if ours:
-                session.answers = load.done
+                session.answers, session.level = load.done, level
             text = f"The {who} has answered {len(load.done)} of {plural(count, 'request')}"
             share = len(load.done) / count
             at = f", {level} at a time."
@@ -162,8 +162,9 @@ class ServingHandlers:
 
         lab = self.worker.lab
         assert lab is not None  # the button waits for the model
-        session.here = []
-        asked = session.prompts[:MAX_HERE]
+        session.here, session.prompts_here = [], []
+        answered = {answer.prompt for answer in session.whole_answers()}
+        asked = [record for record in session.prompts if record["prompt"] in answered][:MAX_HERE]
         for tree in TREES:
             settings = decode_settings(
                 method=lab.method, tree=tree, max_new_tokens=session.max_new_tokens
@@ -182,6 +183,7 @@ class ServingHandlers:
                 traces.append(builder.trace())
             engine = f"this explorer, {lab.description.split(' · ')[1]}"
             session.here.append(explorer_row(traces, engine, tree))
+        session.prompts_here = asked
 
     def shown(self, session: ServingSession, number: int | None) -> Update:
         """Show another request's steps."""

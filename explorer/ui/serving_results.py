@@ -52,14 +52,15 @@ def table(session: ServingSession) -> str:
 
 
 def rows_of(session: ServingSession) -> list[EngineRow]:
-    """This explorer's rows, and the server's where it was asked one request at a time."""
+    """This explorer's rows, and the server's on the same prompts."""
     from explorer.serving.rows import server_row
 
-    found, alone = list(session.here), session.speculative.get(1)
-    if alone is not None:
-        row = server_row(alone, session.plain.get(1), session.name)
-        found += [row] if row else []
-    return found
+    level = session.level
+    figures, plain = session.speculative.get(level), session.plain.get(level)
+    if figures is None:
+        return list(session.here)
+    row = server_row(session.whole_answers(), figures, plain, session.name)
+    return [*session.here, *([row] if row else [])]
 
 
 def _charts(

@@ -13,8 +13,9 @@ from explorer.records.serving import Answer, EngineRow, LoadFigures, ServerInfo
 class ServingSession:
     """Compared by identity. Figures are kept by their concurrency: a new run replaces its own.
 
-    `answers` are those of the latest run, `kept` the baseline that the person kept from an
-    earlier run of the same server, `row` what this explorer did on the same prompts.
+    `answers` are those of the latest load, `level` its concurrency, `kept` says that the baseline
+    was kept from an earlier run of the same server. `here` is what this explorer did on
+    `prompts_here`, some of the prompts of the latest run.
     """
 
     cancel: threading.Event | None = None  # of what goes on, or went on last
@@ -25,7 +26,9 @@ class ServingSession:
     answers: list[Answer] = field(default_factory=list)
     prompts: list[Prompt] = field(default_factory=list)
     max_new_tokens: int = 0
+    level: int = 0
     here: list[EngineRow] = field(default_factory=list)
+    prompts_here: list[Prompt] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -41,10 +44,17 @@ class ServingSession:
         """Forget what another server did, or this one with another way to draft."""
         self.cancel = threading.Event()
         if self.info is not None and not self._same(info):
-            self.speculative, self.here = {}, []
+            self.speculative = {}
             if not self.kept:
                 self.plain = {}
         self.info, self.answers = info, []
+        self.here, self.prompts_here = [], []
+
+    def whole_answers(self) -> list[Answer]:
+        """The latest load's; after a run here, those to the prompts that were decoded here."""
+        here = {record["prompt"] for record in self.prompts_here}
+        whole = [answer for answer in self.answers if answer.problem is None]
+        return [answer for answer in whole if not here or answer.prompt in here]
 
     def _same(self, info: ServerInfo) -> bool:
         old = self.info

@@ -111,9 +111,9 @@ def test_a_cancel_ends_an_answer():
     cancel = threading.Event()
     threading.Timer(0.15, cancel.set).start()
     start = time.monotonic()
-    answer = asked(Fake(words=["x"] * 500, pause=0.02), cancel)
+    answer = asked(Fake(words=["x"] * 3_000, pause=0.02), cancel)  # a minute and more
     assert answer.problem == "The answer broke off: it was cancelled."
-    assert time.monotonic() - start < 3
+    assert time.monotonic() - start < 30
 
 
 @pytest.mark.parametrize(

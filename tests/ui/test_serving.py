@@ -23,6 +23,7 @@ from explorer.ui import serving_panels
 from explorer.ui.limits import PRIVATE, PUBLIC
 from explorer.ui.serving_handlers import ServingHandlers
 from explorer.ui.serving_page import LOAD, PROMPT, SWEEP
+from explorer.ui.serving_results import rows_of
 from explorer.ui.serving_session import ServingSession
 from explorer.ui.serving_steps import steps_message
 from explorer.ui.worker import ModelWorker
@@ -193,6 +194,23 @@ def test_it_decodes_the_same_prompts_here(handlers):
     assert "takes each head's first guess only" in rows.replace("&#x27;", "'")
 
 
+def test_both_rows_are_of_the_same_prompts(handlers):
+    handlers.worker.lab, session = FakeLab(), ServingSession()
+    with serving(Fake()) as address:
+        run(handlers, session, address)
+        run(handlers, session, address, kind=LOAD, count=10)
+        list(handlers.here(session))
+        ours, theirs = rows_of(session)
+        assert len(session.prompts_here) == 8
+        assert theirs.speculation.steps == 8 * 3  # the fake needs three steps for an answer
+        assert theirs.tokens_per_second is None  # two requests at a time
+        assert ours.engine.startswith("this explorer")
+        run(handlers, session, address)  # other prompts: what was decoded here is of none of them
+    (alone,) = rows_of(session)
+    assert alone.speculation.steps == 3
+    assert alone.tokens_per_second is not None
+
+
 def test_a_public_page_asks_nobody():
     with gr.Blocks():
         public = ServingHandlers(ModelWorker(lambda _: FakeLab()), PUBLIC)
@@ -228,9 +246,13 @@ def test_the_table_says_how_many_times_the_baselines_rate():
 
 def test_where_acceptance_was_read():
     found = Speculation(steps=10, drafted=40, accepted_at=[5, 0, 0, 0])
-    words = serving_words.acceptance_words(figures(1, 9, found))
+    words = serving_words.acceptance_words([figures(1, 9, found)])
     assert words.startswith("1.50 tokens per step over 10 steps, from the server's counters")
-    assert serving_words.acceptance_words(figures(1, 9)) is None
+    more = figures(4, 9, Speculation(steps=30, drafted=120, accepted_at=[3, 0, 0, 0]))
+    assert serving_words.acceptance_words([figures(1, 9, found), more]).startswith(
+        "1.20 tokens per step over 40 steps"
+    )
+    assert serving_words.acceptance_words([figures(1, 9)]) is None
 
 
 def test_charts_show_the_figures():
