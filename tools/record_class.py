@@ -15,9 +15,10 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import explorer  # noqa: E402
+from explorer.lab.taught import taught  # noqa: E402
 from explorer.records.paths import ASSETS  # noqa: E402
-from explorer.training.class_record import record_of  # noqa: E402
-from explorer.training.classroom import Classroom, Lesson  # noqa: E402
+from explorer.training.class_record import Begun  # noqa: E402
+from explorer.training.classroom import Lesson  # noqa: E402
 
 FILE = ASSETS / "learn" / "class.json"
 DATA = ASSETS / "training" / "conversations.jsonl.gz"
@@ -27,12 +28,13 @@ def main() -> None:
     """Train, and write what was seen."""
     lab = explorer.load(heads="none")
     with tempfile.TemporaryDirectory() as folder:
-        classroom = Classroom(lab.model, Lesson(DATA, Path(folder)))
-        frames = [frame for frame in classroom.lesson_frames() if frame]
-        record = record_of(lab.model, classroom, frames)
+        begun, *seen = filter(None, taught(lab, Lesson(DATA, Path(folder))))
+    assert isinstance(begun, Begun)
+    frames = [frame for frame in seen if isinstance(frame, dict)]
+    record = begun.record | {"frames": frames}
     FILE.write_text(json.dumps(record, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     for frame in frames:
-        print(frame["seconds"], frame["update"], frame["top1"], frame["tokens_per_step"])
+        print(frame["seconds"], frame["update"], frame["top1"], frame["race"])
 
 
 if __name__ == "__main__":

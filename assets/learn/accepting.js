@@ -1,12 +1,13 @@
-// Chapter 7: a recorded step under three rules; which nodes each takes, and what becomes of p.
+// Chapter 7: one step under three rules; which nodes each takes, and what becomes of p.
 
 import { bar, chances, expectedAccepted, nextTokens } from "./acceptance.js";
+import { mountOwn } from "./own_run.js";
 
 /**
  * @import { Tools } from "./kit.js"
  * @import { RecordedStep, Rule } from "./acceptance.js"
  * @import { Trace } from "../step_explorer/trace.js"
- * @typedef {{ epsilon: number, steps: RecordedStep[], question: Parameters<Tools["question"]>[0] }} Data
+ * @typedef {{ whose: string, epsilon: number, steps: RecordedStep[], question: Parameters<Tools["question"]>[0] }} Data
  */
 
 /** @type {Record<Rule, string>} */
@@ -30,7 +31,14 @@ export function seenIn(trace) {
  * @param {Data} data
  * @param {Tools} tools
  */
-export function mount(place, data, tools) {
+export const mount = (place, data, tools) =>
+  mountOwn(place, "accepting", data, tools, (given) => drawn(given, tools));
+
+/**
+ * @param {Data} data
+ * @param {Tools} tools
+ */
+function drawn(data, tools) {
   const { h, choice, slider, figures } = tools;
   const state = {
     step: data.steps[0],
@@ -78,7 +86,7 @@ export function mount(place, data, tools) {
     },
   );
   const steps = choice(
-    "Recorded step",
+    `Step of ${data.whose}`,
     data.steps.map(({ step }, i) => [String(i), String(step + 1)]),
     "0",
     (index) => {
@@ -86,7 +94,8 @@ export function mount(place, data, tools) {
       update();
     },
   );
-  place.append(
+  update();
+  return [
     h(
       "div",
       { class: "lx-card" },
@@ -94,8 +103,7 @@ export function mount(place, data, tools) {
       h("div", { class: "lx-pair" }, nodes, tokens),
     ),
     tools.question(data.question),
-  );
-  update();
+  ];
 }
 
 /**

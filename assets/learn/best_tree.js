@@ -25,7 +25,18 @@ export function seenIn({ steps }) {
  * @param {Data} data
  * @param {Tools} tools
  */
-export function mount(place, data, tools) {
+export async function mount(place, data, tools) {
+  const here = await tools.asked("costs"); // what a running app measured of its machine
+  const machines = here ? [here, ...data.machines] : data.machines;
+  mountMachines(place, { ...data, machines }, tools);
+}
+
+/**
+ * @param {HTMLElement} place
+ * @param {Data} data
+ * @param {Tools} tools
+ */
+function mountMachines(place, data, tools) {
   const { h, choice, slider, figures } = tools;
   const state = { nodes: 1, machine: data.machines[0] };
   const picture = treePicture(data, tools);

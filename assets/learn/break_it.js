@@ -52,7 +52,7 @@ export function breakIt({ faults, reports, recorded }, tools) {
     source.textContent =
       "Running the model with the fault, which takes a while; other runs come first.";
     try {
-      const answer = await fetch(new URL(`../${tools.live}fault/${key}`, import.meta.url), {
+      const answer = await fetch(tools.address(`fault/${key}`), {
         method: "POST",
       });
       if (!answer.ok) throw new Error(await answer.text());

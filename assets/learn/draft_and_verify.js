@@ -4,7 +4,7 @@ import { depthView } from "./draft_depth.js";
 import { formulaView } from "./draft_formula.js";
 import { linksView } from "./draft_links.js";
 import { memoryView } from "./draft_memory.js";
-import { mountViews } from "./views.js";
+import { viewsOf } from "./views.js";
 
 /**
  * @import { Tools } from "./kit.js"
@@ -49,7 +49,7 @@ const VIEWS = [
  * @param {Tools} tools
  */
 export function mount(place, data, tools) {
-  mountViews(place, VIEWS, data, tools);
+  place.append(...viewsOf(VIEWS, data, tools));
 }
 
 /**

@@ -3,7 +3,8 @@
 import { ForesightMap } from "../step_explorer/foresight_map.js";
 import { headView } from "./heads_inside.js";
 import { sizeView } from "./heads_size.js";
-import { mountViews } from "./views.js";
+import { mountOwn } from "./own_run.js";
+import { viewsOf } from "./views.js";
 
 /**
  * @import { Tools } from "./kit.js"
@@ -13,15 +14,16 @@ import { mountViews } from "./views.js";
  * @property {string[]} runs
  * @property {Base[]} bases the default model first
  * @property {{ count: number, blocks: number, vocabulary: number, bytes: number, base_bytes: number }} heads
- * @property {{ text: string, top1: number[], top3: number[], top10: number[] }} accuracy
+ * @property {{ title: string, source: string, shares: Record<string, number[]> }} accuracy by the
+ *   number of guesses that count
  * @property {Parameters<Tools["question"]>[0]} question
  */
 
 const OWN = "your last run";
+const HEADS = ["medusa", "hydra"]; // methods whose guesses are heads'
 
 /** @type {[key: string, name: string, view: (data: Data, tools: Tools) => HTMLElement][]} */
 const VIEWS = [
-  ["map", "How far ahead?", mapView],
   ["inside", "What is a head?", headView],
   ["accuracy", "How often right?", accuracyView],
   ["size", "How large?", sizeView],
@@ -32,18 +34,37 @@ const VIEWS = [
  * @param {Data} data
  * @param {Tools} tools
  */
-export function mount(place, data, tools) {
-  mountViews(place, VIEWS, data, tools);
-}
+export const mount = (place, data, tools) =>
+  mountOwn(place, "heads", data, tools, (given, own) =>
+    viewsOf(
+      [
+        ["map", "How far ahead?", () => (own ? ownMap(own, tools) : mapView(data, tools))],
+        ...VIEWS,
+      ],
+      given,
+      tools,
+    ),
+  );
 
 /**
- * The step whose accepted path is the longest.
+ * The step whose accepted path is the longest, if heads guessed it.
  * @param {Trace} trace
  */
-export function seenIn({ steps }) {
+export function seenIn({ header, steps }) {
+  if (!HEADS.includes(header?.settings.method ?? "")) return null;
   const lengths = steps.map(({ accepted }) => accepted.length);
   const longest = Math.max(...lengths);
   return longest > 1 ? lengths.indexOf(longest) : null;
+}
+
+/**
+ * @param {Trace} trace
+ * @param {Tools} tools
+ */
+function ownMap(trace, { h }) {
+  const map = new ForesightMap();
+  map.show(trace);
+  return h("div", { class: "lx-card" }, map.controls, map.element);
 }
 
 /**
@@ -61,7 +82,8 @@ function mapView(data, tools) {
     const trace = wanted === OWN && kept ? kept : await tools.recordedRun(wanted.toLowerCase());
     if (name === wanted) map.show(trace);
   };
-  const runs = [...(kept?.header?.num_heads ? [OWN] : []), ...data.runs];
+  // Where there is an app, the run is chosen above.
+  const runs = [...(kept?.header?.num_heads && !tools.live ? [OWN] : []), ...data.runs];
   const chosen = tools.choice(
     "Run",
     runs.map((each) => [each, each]),
@@ -76,25 +98,26 @@ function mapView(data, tools) {
  * @param {Data} data
  * @param {Tools} tools
  */
-function accuracyView({ accuracy, heads }, tools) {
+function accuracyView({ accuracy }, tools) {
   const { h, numbers } = tools;
+  const { 1: top1, 3: top3, 10: top10 } = accuracy.shares;
   const chart = tools.chart({
     label: "",
     height: 250,
     x: {
       title: "head",
       min: 0.8,
-      max: heads.count + 0.7,
-      ticks: accuracy.top1.map((_, i) => i + 1),
+      max: top1.length + 0.7,
+      ticks: top1.map((_, i) => i + 1),
       format: String,
     },
     y: { title: "", min: 0, max: 1, format: numbers.percent },
   });
   /** @type {[name: string, shares: number[], kind: string][]} */
   const lines = [
-    ["one of 10 guesses", accuracy.top10, "quiet"],
-    ["one of 3", accuracy.top3, "rival"],
-    ["first guess", accuracy.top1, "own"],
+    ["one of 10 guesses", top10, "quiet"],
+    ["one of 3", top3, "rival"],
+    ["first guess", top1, "own"],
   ];
   chart.set({
     label: lines
@@ -117,8 +140,8 @@ function accuracyView({ accuracy, heads }, tools) {
   return h(
     "div",
     { class: "lx-card" },
-    h("h3", {}, "How often the shipped heads are right"),
+    h("h3", {}, accuracy.title),
     chart.element,
-    h("p", { class: "lx-note" }, `Measured when they were trained: ${accuracy.text}.`),
+    h("p", { class: "lx-note" }, accuracy.source),
   );
 }

@@ -12,13 +12,28 @@ import * as numbers from "./numbers.js";
  * @typedef {object} Machine what the running app says of itself
  * @property {string} model with backend and device
  * @property {number | null} bandwidth GB/s that this machine reads, measured
+ *
+ * @typedef {object} App
+ * @property {string | null} model null: none is loaded, or not yet
+ * @property {boolean} own whether it runs for its own user, whose runs may be looked at
+ * @property {boolean} runs whether it runs prompts for that user
  */
 
 /** Given to each widget as `tools`. */
 export class Tools {
-  /** @param {string} live where a running app answers; empty: there is none */
-  constructor(live) {
+  /**
+   * @param {string} live where a running app answers; empty: there is none
+   * @param {(step: number) => void} seen told of the step, from 0, that shows in the visitor's last
+   *   run what the chapter is about
+   */
+  constructor(live, seen = () => {}) {
     this.live = live;
+    this.seen = seen;
+  }
+
+  /** Where the running app answers. @param {string} path */
+  address(path) {
+    return new URL(`../${this.live}${path}`, import.meta.url);
   }
 
   h = h;
@@ -53,15 +68,31 @@ export class Tools {
   }
 
   /**
+   * What the running app can do; null: there is none.
+   * @returns {Promise<(App & { bandwidth?: number | null }) | null>}
+   */
+  async app() {
+    return this.asked("state");
+  }
+
+  /**
    * What the running app has loaded and measured; null: no app, or no model yet.
    * @returns {Promise<Machine | null>}
    */
   async machine() {
+    const app = await this.app();
+    return app?.model ? { model: app.model, bandwidth: app.bandwidth ?? null } : null;
+  }
+
+  /**
+   * The running app's answer; null: there is no app, or it has none.
+   * @param {string} path
+   */
+  async asked(path) {
     if (!this.live) return null;
     try {
-      const answer = await fetch(new URL(`../${this.live}state`, import.meta.url));
-      const state = await answer.json();
-      return state.model ? state : null;
+      const answer = await fetch(this.address(path));
+      return answer.ok ? await answer.json() : null;
     } catch {
       return null;
     }

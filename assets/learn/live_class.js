@@ -13,8 +13,9 @@ export class LiveClass {
    * @param {Tools} tools
    * @param {(lesson: Class) => void} show
    */
-  constructor({ h, live }, show) {
-    this.live = live;
+  constructor(tools, show) {
+    const { h } = tools;
+    this.tools = tools;
     this.show = show;
     this.seen = 0;
     const button = (/** @type {string} */ text, /** @type {string} */ does) =>
@@ -29,7 +30,7 @@ export class LiveClass {
 
   /** What the running app has of a class; nothing, where there is no app. */
   async look() {
-    if (!this.live) {
+    if (!this.tools.live) {
       this.said.textContent = "To train live, run the app on your own machine: python app.py";
       return;
     }
@@ -38,7 +39,7 @@ export class LiveClass {
 
   /** @param {string} does */
   async #ask(does) {
-    const address = new URL(`../${this.live}class${does && `/${does}`}`, import.meta.url);
+    const address = this.tools.address(`class${does && `/${does}`}`);
     const options = does ? { method: "POST", headers: { "x-medusa-explorer": "1" } } : {};
     try {
       const answer = await fetch(address, options);

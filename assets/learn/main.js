@@ -100,7 +100,8 @@ export class Learn {
     if (!answer.ok) throw new Error("its figures are missing");
     const given = await answer.json();
     place.replaceChildren();
-    await widget.mount(place, given, new Tools(this.settings.live));
+    const seen = (/** @type {number} */ step) => this.#see(place, step);
+    await widget.mount(place, given, new Tools(this.settings.live, seen));
     place.classList.add("is-ready");
     return widget;
   }
@@ -111,13 +112,28 @@ export class Learn {
    * @param {Widget | null} widget
    */
   #seeOwn(chapter, widget) {
-    const link = chapter.querySelector("a[data-recorded]");
-    const kept = link && widget?.seenIn ? recalled() : null;
+    const kept = widget?.seenIn ? recalled() : null;
     const step = kept ? widget?.seenIn?.(kept) : null;
-    if (!link || step === null || step === undefined) return;
+    if (step !== null && step !== undefined) this.#see(chapter, step);
+  }
+
+  /**
+   * Lead to a step of the visitor's last run.
+   * @param {HTMLElement} part of a chapter
+   * @param {number} step
+   */
+  #see(part, step) {
+    const link = part.closest(".lx-chapter")?.querySelector("a[data-recorded]");
+    if (!link) return;
+    const before = link.previousElementSibling;
+    const own = before ?? h("a", {}, "See it in your run");
     const [page] = (link.getAttribute("href") ?? "").split("#");
-    link.before(h("a", { href: `${page}#step=${step + 1}` }, "See it in your run"));
+    own.setAttribute("href", `${page}#step=${step + 1}`);
+    if (before) return;
+    link.before(own);
     link.textContent = "or in a recorded run";
+    const what = link.nextElementSibling;
+    if (what) what.textContent = `Recorded: ${what.textContent}`;
   }
 
   #words() {

@@ -12,8 +12,10 @@ const SHOWN = 3; // mistakes that are told at a time
 /**
  * @param {Puzzle[]} puzzles
  * @param {Tools} tools
+ * @param {boolean} last whether it begins with the last puzzle
  */
-export function builder(puzzles, tools) {
+export function builder(puzzles, tools, last) {
+  const first = puzzles[last ? puzzles.length - 1 : 0];
   const place = tools.h("div", {});
   const open = (/** @type {string} */ name) => {
     const puzzle = puzzles.find((one) => one.name === name) ?? puzzles[0];
@@ -22,10 +24,10 @@ export function builder(puzzles, tools) {
   const chosen = tools.choice(
     "Tree",
     puzzles.map(({ name }) => [name, name]),
-    puzzles[0].name,
+    first.name,
     open,
   );
-  open(puzzles[0].name);
+  open(first.name);
   return tools.h("div", { class: "lx-card" }, chosen.element, place);
 }
 

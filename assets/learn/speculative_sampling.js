@@ -1,6 +1,7 @@
 // Chapter 3: p and q to drag, and 10,000 draws that follow p whatever q is.
 
 import { DistributionPicture } from "./distributions.js";
+import { mountOwn } from "./own_run.js";
 import {
   chiSquare,
   overlap,
@@ -17,10 +18,10 @@ import {
  * @import { Trace } from "../step_explorer/trace.js"
  * @typedef {{ name: string, p: number[], q: number[] }} Preset
  * @typedef {{ step: number, depth: number, tokens: string[], p: number[], q: number[], candidate: number,
- *   name: string, chance: number, coin: number, accepted: boolean, overlap: number, next: string }} Recorded
- * @typedef {{ draws: number, presets: Preset[], overflowing: number[], recorded: Recorded[],
+ *   name: string, chance: number, coin: number, accepted: boolean, overlap: number, next: string }} Tried
+ * @typedef {{ draws: number, presets: Preset[], overflowing: number[], whose: string, trials: Tried[],
  *   question: Parameters<Tools["question"]>[0] }} Data
- * @typedef {{ tokens: string[], p: number[], q: number[], candidates: Candidates, seed: number, recorded: Recorded | null }} State
+ * @typedef {{ tokens: string[], p: number[], q: number[], candidates: Candidates, seed: number, tried: Tried | null }} State
  */
 
 const LETTERS = ["A", "B", "C", "D", "E"];
@@ -41,15 +42,27 @@ export function seenIn(trace) {
  * @param {Data} data
  * @param {Tools} tools
  */
-export function mount(place, data, tools) {
+export const mount = (place, data, tools) =>
+  mountOwn(place, "speculative_sampling", data, tools, (given, own) =>
+    drawn(given, tools, own !== null),
+  );
+
+/**
+ * @param {Data} data
+ * @param {Tools} tools
+ * @param {boolean} own whether it begins with a step of the run
+ */
+function drawn(data, tools, own) {
   const { h, choice } = tools;
-  const [{ p, q }] = data.presets;
   /** @type {State} */
-  const state = { tokens: LETTERS, p, q, candidates: "drawn", seed: 1, recorded: null };
+  const state = {
+    ...{ tokens: LETTERS, candidates: "drawn", seed: 1, tried: null },
+    ...(own ? ofTrial(data.trials[0]) : { p: data.presets[0].p, q: data.presets[0].q }),
+  };
   const told = results(data, tools);
   const picture = new DistributionPicture((which, token, value) => {
     state[which] = withProbability(state[which], token, value);
-    state.recorded = null;
+    state.tried = null;
     update();
   });
   function update() {
@@ -80,11 +93,12 @@ export function mount(place, data, tools) {
     },
     `Draw ${tools.numbers.count(data.draws)} again`,
   );
-  place.append(
+  update();
+  return [
     h(
       "div",
       { class: "lx-card" },
-      starts(data, tools, (given) => {
+      starts(data, tools, own, (given) => {
         Object.assign(state, given);
         update();
       }),
@@ -95,35 +109,40 @@ export function mount(place, data, tools) {
     ),
     tools.question(data.question),
     edges(data, tools),
-  );
-  update();
+  ];
 }
 
 /**
- * Where to begin: made-up distributions, or those of a recorded step.
+ * The state that a step of a run is.
+ * @param {Tried} tried
+ */
+const ofTrial = (tried) => ({ tokens: tried.tokens, p: tried.p, q: tried.q, tried });
+
+/**
+ * Where to begin: made-up distributions, or those of a step of a run.
  * @param {Data} data
  * @param {Tools} tools
+ * @param {boolean} own
  * @param {(given: Partial<State>) => void} use
  */
-function starts(data, { h, choice }, use) {
+function starts(data, { h, choice }, own, use) {
   const made = choice(
     "Try",
     data.presets.map(({ name }) => [name, name]),
-    data.presets[0].name,
+    own ? "" : data.presets[0].name,
     (name) => {
       const { p, q } = data.presets.find((preset) => preset.name === name) ?? data.presets[0];
       real.set("");
-      use({ tokens: LETTERS, p, q, recorded: null });
+      use({ tokens: LETTERS, p, q, tried: null });
     },
   );
   const real = choice(
-    "Recorded steps",
-    data.recorded.map(({ step, name }, i) => [String(i), `${step + 1}: ${name}`]),
-    "",
+    `Steps of ${data.whose}`,
+    data.trials.map(({ step, name }, i) => [String(i), `${step + 1}: ${name}`]),
+    own ? "0" : "",
     (index) => {
-      const recorded = data.recorded[Number(index)];
       made.set("");
-      use({ tokens: recorded.tokens, p: recorded.p, q: recorded.q, recorded });
+      use(ofTrial(data.trials[Number(index)]));
     },
   );
   return h("div", {}, made.element, real.element);
@@ -133,7 +152,7 @@ function starts(data, { h, choice }, use) {
  * @param {Data} data
  * @param {Tools} tools
  */
-function results({ draws }, { h, figures, numbers }) {
+function results({ draws, whose }, { h, figures, numbers }) {
   const out = figures([
     ["kept", "kept"],
     ["due", "Σ min(p, q)"],
@@ -155,7 +174,7 @@ function results({ draws }, { h, figures, numbers }) {
     out.set("resampled", numbers.share(1 - kept));
     out.set("chi", `${chiText(test.value)} (${test.freedom} df)`);
     out.set("chance", numbers.probability(test.chance));
-    verdict.textContent = `${fit(test.chance)} ${happened(state.recorded, numbers)}`;
+    verdict.textContent = `${fit(test.chance)} ${happened(state.tried, whose, numbers)}`;
     verdict.classList.toggle("is-off", test.chance < 0.001);
   }
   return { element: h("div", {}, out.element, verdict), show };
@@ -177,14 +196,15 @@ function fit(chance) {
 }
 
 /**
- * @param {Recorded | null} recorded
+ * @param {Tried | null} tried
+ * @param {string} whose
  * @param {Tools["numbers"]} numbers
  */
-function happened(recorded, { probability }) {
-  if (!recorded) return "";
-  const { step, name, chance, coin, accepted, next } = recorded;
+function happened(tried, whose, { probability }) {
+  if (!tried) return "";
+  const { step, name, chance, coin, accepted, next } = tried;
   const end = accepted ? "below it: accepted." : `not below it: rejected, and “${next}” was drawn.`;
-  return `In step ${step + 1} of the recorded run “${name}” had the chance ${probability(chance)}; the coin fell on ${probability(coin)}, ${end}`;
+  return `In step ${step + 1} of ${whose} “${name}” had the chance ${probability(chance)}; the coin fell on ${probability(coin)}, ${end}`;
 }
 
 /**

@@ -1,12 +1,14 @@
 // Chapter 9: heads that learn within a class, recorded or live, and how the shipped ones learned.
 
+import { said, speedLines } from "./class_race.js";
 import { LiveClass } from "./live_class.js";
 
 /**
  * @import { Tools } from "./kit.js"
  * @typedef {[label: string, prob: number, right: boolean]} Guess
  * @typedef {{ seconds: number, update: number, losses: number[] | null, top1: number[],
- *   guesses: Guess[][], tokens_per_step: number }} Frame
+ *   guesses: Guess[][], tokens_per_step: number, race?: Race }} Frame
+ * @import { Race } from "./class_race.js"
  * @typedef {{ model: string, backend: string, measured: string, train_tokens: number, seconds: number,
  *   every: number, text: string, truth: string[], frames: Frame[] }} Class
  * @typedef {{ recorded: Class, epochs: { stage: number, epoch: number, top1: number[] }[],
@@ -15,6 +17,16 @@ import { LiveClass } from "./live_class.js";
 
 const KINDS = ["own", "rival", "third", "quiet"];
 const PAUSE = 700; // ms between two frames of a recorded class
+
+/**
+ * The first step whose guesses heads made, and that accepted one.
+ * @param {import("../step_explorer/trace.js").Trace} trace
+ */
+export function seenIn({ header, steps }) {
+  if (!["medusa", "hydra"].includes(header?.settings.method ?? "")) return null;
+  const at = steps.findIndex(({ accepted }) => accepted.length > 1);
+  return at < 0 ? null : at;
+}
 
 /** @param {HTMLElement} place @param {Data} data @param {Tools} tools */
 export function mount(place, data, tools) {
@@ -100,6 +112,7 @@ function blackboard(tools) {
     ["top1", "head 1 is right"],
     ["tau", "tokens per step"],
     ["right", "right guesses in the step"],
+    ["speedup", "of plain decoding’s speed"],
   ]);
   const step = h("div", { class: "lx-step" });
   const accuracy = tools.chart({
@@ -112,7 +125,13 @@ function blackboard(tools) {
     x: { title: "seconds", min: 0, max: 90 },
     y: { title: "loss", min: 2, max: 10 },
   });
+  const speeds = tools.chart({
+    ...{ label: "Speed of the race at each look", height: 170 },
+    x: { title: "seconds", min: 0, max: 90 },
+    y: { title: "of plain decoding", min: 0, max: 1.5 },
+  });
   const source = h("p", { class: "lx-note" });
+  const raced = h("p", { class: "lx-note", role: "status" });
   /** @param {Class} lesson @param {number} at */
   function show(lesson, at) {
     const seen = lesson.frames.slice(0, at + 1);
@@ -138,6 +157,11 @@ function blackboard(tools) {
       y: { min: low, max: Math.max(low + 1, high) },
       lines: lines(seen, (one) => one.losses),
     });
+    const races = seen.filter(({ race }) => race);
+    speeds.element.hidden = races.length === 0; // classes of earlier versions were not timed
+    speeds.set({ x, lines: speedLines(lesson, races) });
+    out.set("speedup", frame.race ? `${tools.numbers.ratio(frame.race.speedup)}×` : "–");
+    raced.textContent = frame.race ? said(frame.race, tools) : "";
     source.textContent = `${lesson.model}, ${lesson.backend}, ${lesson.measured}: ${tools.numbers.count(lesson.train_tokens)} tokens to learn from. Tokens per step: a chain of first guesses, replayed on a held-out reply.`;
   }
   const element = h(
@@ -145,7 +169,8 @@ function blackboard(tools) {
     {},
     out.element,
     step,
-    h("div", { class: "lx-pair" }, accuracy.element, losses.element),
+    raced,
+    h("div", { class: "lx-pair" }, speeds.element, accuracy.element, losses.element),
     source,
   );
   return { element, show };

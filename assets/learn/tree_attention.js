@@ -2,6 +2,7 @@
 
 import { breakIt } from "./break_it.js";
 import { builder } from "./mask_builder.js";
+import { mountOwn } from "./own_run.js";
 
 /**
  * @import { Tools } from "./kit.js"
@@ -22,7 +23,19 @@ import { builder } from "./mask_builder.js";
  * @param {Tools} tools
  */
 export function mount(place, data, tools) {
-  const views = { mask: builder(data.puzzles, tools), fault: breakIt(data, tools) };
+  const fault = breakIt(data, tools); // its reports are of no visitor's run
+  return mountOwn(place, "tree_attention", data, tools, (given, own) => {
+    const views = { mask: builder(given.puzzles, tools, own !== null), fault };
+    return drawn(views, given, tools);
+  });
+}
+
+/**
+ * @param {Record<string, HTMLElement>} views
+ * @param {Data} data
+ * @param {Tools} tools
+ */
+function drawn(views, data, tools) {
   const show = (/** @type {string} */ wanted) => {
     for (const [key, element] of Object.entries(views)) element.hidden = key !== wanted;
   };
@@ -36,7 +49,7 @@ export function mount(place, data, tools) {
     show,
   );
   show("mask");
-  place.append(chosen.element, ...Object.values(views), tools.question(data.question));
+  return [chosen.element, ...Object.values(views), tools.question(data.question)];
 }
 
 /**

@@ -5,12 +5,11 @@
 /**
  * The first view is shown first; the chapter's question stands below all of them.
  * @template {{ question: Parameters<Tools["question"]>[0] }} Data
- * @param {HTMLElement} place
  * @param {[key: string, name: string, view: (data: Data, tools: Tools) => HTMLElement][]} views
  * @param {Data} data
  * @param {Tools} tools
  */
-export function mountViews(place, views, data, tools) {
+export function viewsOf(views, data, tools) {
   const made = new Map(views.map(([key, , view]) => [key, view(data, tools)]));
   const show = (/** @type {string} */ wanted) =>
     made.forEach((element, key) => {
@@ -24,5 +23,5 @@ export function mountViews(place, views, data, tools) {
     show,
   );
   show(first);
-  place.append(chosen.element, ...made.values(), tools.question(data.question));
+  return [chosen.element, ...made.values(), tools.question(data.question)];
 }

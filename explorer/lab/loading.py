@@ -6,6 +6,7 @@ import dataclasses
 import json
 from pathlib import Path
 
+from explorer.analysis.calibration import shared_costs
 from explorer.heads.checkpoints import load_heads
 from explorer.heads.lighter import lighten
 from explorer.heads.recorded import RecordedDrafts
@@ -136,7 +137,11 @@ def _add_heads(lab: Lab, source: str, curves: CurveMeter, options: ModelOptions)
     calibration = auto_calibration(base, heads, folder, curves)
     lab.notes.append(f"{architecture.title()}: {calibration.sentence}")
     lab.heads[architecture] = HeadSet(
-        heads, _short(source), calibration.auto_trees, calibration.fixed_trees
+        heads,
+        _short(source),
+        calibration.auto_trees,
+        calibration.fixed_trees,
+        shared_costs(calibration, {}),
     )
 
 

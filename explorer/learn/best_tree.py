@@ -79,6 +79,11 @@ def machines() -> list[dict[str, Any]]:
     return [*measured, _with_speedups(free, [1.0] * (NODES + 1))]
 
 
+def this_machine(costs: CostFile) -> dict[str, Any]:
+    """The same on the machine of a running app, by the costs that it measured."""
+    return _machine("here", costs) | {"name": "this machine"}
+
+
 def _machine(name: str, costs: CostFile) -> dict[str, Any]:
     cost = mean_cost(costs.curves_at(1))
     about = {

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from explorer.learn.text import rendered
 from explorer.learn.typeset import TEXTS, Typeset
+from explorer.records.schema import Trace
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,27 @@ class See:
         return f"#trace={self.trace}&step={self.step}"
 
 
+@dataclass(frozen=True)
+class Shown:
+    """What a chapter shows of a visitor's own run: what differs in its data, and the step, from 1,
+    that shows what the chapter is about."""
+
+    data: Mapping[str, object]
+    step: int
+
+
+@dataclass(frozen=True)
+class Own:
+    """How a chapter looks at a visitor's own run.
+
+    `settings`: of a run that shows what it is about, by their names in DecodeSettings. `shown`
+    raises ExplorerError, one sentence, where a run shows nothing of it.
+    """
+
+    settings: Mapping[str, object]
+    shown: Callable[[Trace], Shown]
+
+
 def nothing() -> dict[str, object]:
     """No numbers, or no data."""
     return {}
@@ -33,7 +55,8 @@ class Chapter:
     """One screen of Learn.
 
     `numbers`: values for the text's placeholders. `data`: what the widget gets, as JSON. `see`: a
-    recorded step. They are called when the page is made, without a model and without torch.
+    recorded step. They are called when the page is made, without a model and without torch. `own`:
+    how the same is shown of another run.
     """
 
     key: str
@@ -41,6 +64,7 @@ class Chapter:
     numbers: Callable[[], Mapping[str, object]] = nothing
     data: Callable[[], Mapping[str, object]] = nothing
     see: Callable[[], See] | None = None
+    own: Own | None = None
 
     @property
     def has_widget(self) -> bool:

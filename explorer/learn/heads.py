@@ -9,14 +9,19 @@ from typing import Any
 
 from explorer.analysis.foresight import foreseen, foresight, tokens_ahead
 from explorer.analysis.formulas import head_parameters, weight_bytes
-from explorer.learn.chapter import Chapter, See
-from explorer.learn.formats import count, percent
-from explorer.learn.recorded_runs import recorded_run
+from explorer.analysis.joint_counts import MISS, rank_rows
+from explorer.learn.chapter import Chapter, Own, See, Shown
+from explorer.learn.formats import count, percent, plural
+from explorer.learn.recorded_runs import OWN, recorded_run
+from explorer.records.errors import ExplorerError
 from explorer.records.paths import ASSETS
+from explorer.records.schema import Trace
 
 RUN = "story"
 RUNS = ("story", "code", "JSON", "translation")
 TOP = 10
+SHARES = (1, 3, 10)  # guesses of a head that are counted
+SETTINGS = {"max_new_tokens": 64}
 
 
 @dataclass(frozen=True)
@@ -110,23 +115,59 @@ def data() -> dict[str, object]:
             "bytes": facts["bytes"],
             "base_bytes": facts["base_bytes"],
         },
-        "accuracy": config["accuracy"],
-        "question": _question(),
+        "accuracy": _shipped_accuracy(),
+        "question": _question(recorded_run(RUN), "the recorded story"),
     }
 
 
-def _question() -> dict[str, object]:
-    tokens, heads = foresight(recorded_run(RUN)), shipped()["num_heads"]
-    far = sum(tokens_ahead(known, TOP) == heads for known in tokens)
-    options = [far // 2, far, (far + len(tokens)) // 2, len(tokens) - 2]
+def _shipped_accuracy() -> dict[str, object]:
+    accuracy = shipped()["accuracy"]
     return {
-        "ask": f"How many of the {len(tokens)} tokens of the recorded story did head {heads} have "
+        "title": "How often the shipped heads are right",
+        "source": f"Measured when they were trained: {accuracy['text']}.",
+        "shares": {top: accuracy[f"top{top}"] for top in SHARES},
+    }
+
+
+def _accuracy_in(trace: Trace) -> dict[str, object] | None:
+    """How often each head was right in a run; None of a run without known positions."""
+    ranks = rank_rows(trace)
+    if not len(ranks):
+        return None
+    right = {top: ((ranks != MISS) & (ranks < top)).mean(0).tolist() for top in SHARES}
+    return {
+        "title": "How often the heads were right in your run",
+        "source": f"Counted over the {plural(len(ranks), 'position')} of your run whose tokens "
+        "are all known.",
+        "shares": right,
+    }
+
+
+def _question(trace: Trace, whose: str) -> dict[str, object]:
+    tokens, heads = foresight(trace), trace.header.num_heads
+    far = sum(tokens_ahead(known, TOP) == heads for known in tokens)
+    options = sorted({far // 2, far, (far + len(tokens)) // 2, len(tokens)})
+    return {
+        "ask": f"How many of the {len(tokens)} tokens of {whose} did head {heads} have "
         f"among its {TOP} best guesses, {heads} tokens ahead?",
         "options": [count(each) for each in options],
         "right": options.index(far),
         "why": f"{far} of {len(tokens)}, {percent(far / len(tokens))}: choose “best {TOP}” above "
         "and count the strongest shade.",
     }
+
+
+def own(trace: Trace) -> Shown:
+    """The same of another run. Raises ExplorerError where no head guessed anything."""
+    accuracy = _accuracy_in(trace) if trace.header.num_heads and trace.steps else None
+    if accuracy is None:
+        raise ExplorerError(
+            "Your last run is too short or has no guesses of heads: run a prompt of your own here, "
+            "on a model with heads."
+        )
+    longest = max(trace.steps, key=lambda step: len(step.accepted))
+    shown = {"accuracy": accuracy, "question": _question(trace, OWN)}
+    return Shown(shown, longest.index + 1)
 
 
 def see() -> See:
@@ -138,4 +179,4 @@ def see() -> See:
     )
 
 
-CHAPTER = Chapter("heads", "Medusa heads", numbers, data, see)
+CHAPTER = Chapter("heads", "Medusa heads", numbers, data, see, Own(SETTINGS, own))

@@ -14,6 +14,7 @@ from explorer.records.step import Position, Step, TopTokens
 from explorer.records.text import join_pieces, piece_of
 
 TRACES = ASSETS / "traces"
+RECORDED, OWN = "the recorded run", "your run"  # what a text calls the run that it looks at
 
 
 @cache

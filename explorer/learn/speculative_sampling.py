@@ -7,11 +7,23 @@ from functools import cache
 from typing import Any
 
 from explorer.analysis.formulas import overlap, residual_distribution
-from explorer.learn.chapter import Chapter, See
-from explorer.learn.recorded_runs import gallery_name, label, recorded_run
+from explorer.learn.chapter import Chapter, Own, See, Shown
+from explorer.learn.recorded_runs import OWN, RECORDED, gallery_name, label, recorded_run
+from explorer.records.errors import ExplorerError
+from explorer.records.schema import Trace
 from explorer.records.step import Step, TopTokens, Trial
 
 RUN = "sampling"
+# With five tokens to choose from, a record holds all of p and q.
+SETTINGS = {
+    "candidates": "drawn",
+    "temperature": 0.8,
+    "top_k": 5,
+    "tree": "chain:3",
+    "max_new_tokens": 48,
+}
+OFFERED = 6  # trials to choose from
+WHOLE = 1e-4  # what may be missing of a distribution that is whole
 DRAWS = 10_000
 PRESETS = (
     ("a fair guess", (0.42, 0.28, 0.18, 0.09, 0.03), (0.30, 0.36, 0.08, 0.16, 0.10)),
@@ -34,29 +46,48 @@ def data() -> dict[str, Any]:
         "draws": DRAWS,
         "presets": [{"name": name, "p": p, "q": q} for name, p, q in PRESETS],
         "overflowing": OVERFLOWING,
-        "recorded": sorted(recorded_trials(), key=telling, reverse=True)[:6],
-        "question": _question(),
+        **_data_of(recorded_trials(), RECORDED),
     }
+
+
+def _data_of(trials: Sequence[dict[str, Any]], whose: str) -> dict[str, Any]:
+    best = sorted(trials, key=telling, reverse=True)
+    # Of one's own run the best is on view at once, with its coin.
+    asked = best[1:2] or best if whose == OWN else best
+    return {"whose": whose, "trials": best[:OFFERED], "question": _question(asked[0], whose)}
 
 
 @cache
 def recorded_trials() -> list[dict[str, Any]]:
-    """Every tried candidate of the recorded run, with its whole p and q.
+    """Every tried candidate of the recorded run, with its whole p and q."""
+    return trials_of(recorded_run(RUN))
 
-    The run kept five tokens of each distribution (top-k 5), so its records hold all of p and q.
+
+def trials_of(trace: Trace) -> list[dict[str, Any]]:
+    """Every tried candidate of a run, with its p and q, where the records hold all of both.
+
+    They do where no more tokens are left to draw from than a record keeps, say with top-k 5.
+    A candidate after a rejected sibling is left out: p and q are no longer those of the row.
     """
-    steps = recorded_run(RUN).steps
-    return [_recorded(step, trial) for step in steps for trial in step.trials or ()]
+    tried = [(step, trial) for step in trace.steps for trial in step.trials or ()]
+    found = [_tried(trace, *each) for each in tried if each[0].draft_top]
+    return [one for one in found if _whole(one)]
 
 
-def _recorded(step: Step, trial: Trial) -> dict[str, Any]:
-    trace = recorded_run(RUN)
+def _whole(tried: dict[str, Any]) -> bool:
+    at = tried["candidate"]
+    missing = [1 - sum(tried["p"]), 1 - sum(tried["q"])]
+    missing += [tried["p"][at] - tried["tried"][0], tried["q"][at] - tried["tried"][1]]
+    return all(abs(gap) < WHOLE for gap in missing)
+
+
+def _tried(trace: Trace, step: Step, trial: Trial) -> dict[str, Any]:
     shape = trace.trees[step.tree]
     parent, depth = shape.parents[trial.row], shape.depths[trial.row]
     wanted, offered = step.base_top[parent], (step.draft_top or [])[parent]
-    tokens = list(dict.fromkeys([*wanted.ids, *offered.ids]))
-    p, q = _probs(wanted, tokens), _probs(offered, tokens)
     candidate = step.token_ids[trial.row]
+    tokens = list(dict.fromkeys([*wanted.ids, *offered.ids, candidate]))
+    p, q = _probs(wanted, tokens), _probs(offered, tokens)
     return {
         "step": step.index,
         "depth": depth,
@@ -65,6 +96,7 @@ def _recorded(step: Step, trial: Trial) -> dict[str, Any]:
         "q": q,
         "candidate": tokens.index(candidate),
         "name": label(trace, candidate),
+        "tried": (trial.p, trial.q),
         "chance": trial.chance,
         "coin": trial.coin,
         "accepted": trial.coin < trial.chance,
@@ -86,12 +118,11 @@ def telling(trial: dict[str, Any]) -> float:
     return min(shared, 1 - shared) + min(chance, 1 - chance)
 
 
-def _question() -> dict[str, Any]:
-    trial = max(recorded_trials(), key=telling)
+def _question(trial: dict[str, Any], whose: str) -> dict[str, Any]:
     p, q = (trial[name][trial["candidate"]] for name in "pq")
     side = "below" if trial["accepted"] else "not below"
     return {
-        "ask": f"Recorded step {trial['step'] + 1}: the head drew “{trial['name']}”, with q = "
+        "ask": f"Step {trial['step'] + 1} of {whose}: “{trial['name']}” was drawn, with q = "
         f"{q:.2f}; the base model gives it p = {p:.2f}. The coin, uniform between 0 and 1, came "
         f"out as {trial['coin']:.2f}. Is the guess accepted?",
         "options": ["Accepted", "Rejected: a token is drawn from the residual"],
@@ -99,6 +130,18 @@ def _question() -> dict[str, Any]:
         "why": f"min(1, p/q) = {trial['chance']:.2f}, and the coin is {side} it. The step wrote "
         f"“{trial['next']}”.",
     }
+
+
+def own(trace: Trace) -> Shown:
+    """The same of another run. Raises ExplorerError where no coin was thrown over whole p and q."""
+    trials = trials_of(trace)
+    if not trials:
+        raise ExplorerError(
+            "Your last run has no guess with a coin whose whole p and q are recorded (that takes "
+            "drawn candidates and top-k 5): run a prompt of your own here."
+        )
+    shown = _data_of(trials, OWN)
+    return Shown(shown, shown["trials"][0]["step"] + 1)
 
 
 def see() -> See:
@@ -109,4 +152,6 @@ def see() -> See:
     )
 
 
-CHAPTER = Chapter("speculative_sampling", "Speculative sampling", numbers, data, see)
+CHAPTER = Chapter(
+    "speculative_sampling", "Speculative sampling", numbers, data, see, Own(SETTINGS, own)
+)

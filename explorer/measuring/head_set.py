@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from explorer.analysis.cost_curve import nearest_length
+from explorer.analysis.cost_file import CostFile
 from explorer.decoding.dynamic import DynamicTree
 from explorer.decoding.tree import Tree
 from explorer.heads.heads import MedusaHeads
@@ -16,13 +17,15 @@ class HeadSet:
     """Heads, their source, and the trees that are fastest on this machine.
 
     The trees are given by the context length in tokens that they are best at: `auto_trees` choose
-    their nodes again in every step, `fixed_trees` do not.
+    their nodes again in every step, `fixed_trees` do not. `costs` are what a step costs here,
+    where that was measured.
     """
 
     heads: MedusaHeads
     name: str
     auto_trees: Mapping[int, Tree | DynamicTree]
     fixed_trees: Mapping[int, Tree]
+    costs: CostFile | None = None
 
     def auto_tree(self, context_length: int) -> Tree | DynamicTree:
         """The tree `auto` for a context of so many tokens."""

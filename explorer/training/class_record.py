@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from explorer.models.base import LanguageModel
 from explorer.models.chat import TokenTexts
-from explorer.training.classroom import Classroom, Lesson
+from explorer.training.classroom import Classroom
 
 
 def record_of(
@@ -64,11 +64,3 @@ class Begun:
 
     record: dict[str, Any]
     keep: Callable[[Path], object]
-
-
-def taught(model: LanguageModel, lesson: Lesson) -> Iterator[Begun | dict[str, Any] | None]:
-    """A class for a page: how it began, then its frames; None between them, after each update."""
-    classroom = Classroom(model, lesson)
-    yield Begun(record_of(model, classroom, []), classroom.keep)
-    for frame in classroom.lesson_frames():
-        yield frame and shown(model, classroom, frame)

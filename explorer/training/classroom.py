@@ -63,6 +63,7 @@ class Classroom:
         chosen, train, held = _chosen(model, lesson)
         self.cache = hidden_cache(model, chosen, lesson.cache_folder)
         self.train_rows, self.held_rows = self.cache.rows_of(train), self.cache.rows_of(held)
+        self.prompt = list(chosen[held[0]].prompt)  # of the reply that is decoded again
         self.example = int(self.cache.starts[held[0]]) + 8  # a row whose step is looked at
         self.reply = slice(*self.cache.starts[held[0] : held[0] + 2].tolist())
         self.heads = _untrained(model, [chosen[i] for i in train], lesson)
@@ -76,20 +77,21 @@ class Classroom:
         A frame holds "seconds" and "update", the mean "losses" [K] of each head since the frame
         before, held-out "top1" [K], the "guesses" [K][TOP] at one fixed step as (token id,
         probability), and "tokens_per_step" of a chain of first guesses on a held-out reply.
-        Between frames None is yielded after each update, so that others get their turn.
+        Between frames None is yielded after each update, so that others get their turn. The clock
+        of the class counts the updates alone: neither looks nor the turns of others.
         """
-        began, spent, looks = time.perf_counter(), 0.0, itertools.count(1)
+        spent, looks = 0.0, itertools.count(1)
         yield self._frame(0.0, [])
         factor = warmup_cosine(MOMENTS, 0.1)
         losses: list[Tensor] = []
         due = next(looks) * self.lesson.every
         while spent < self.lesson.seconds:
+            began = time.perf_counter()
             losses.append(self._update(factor(int(MOMENTS * spent / self.lesson.seconds))))
-            spent = time.perf_counter() - began
+            spent += time.perf_counter() - began
             if spent >= due:
                 yield self._frame(spent, losses)
                 losses, due = [], next(looks) * self.lesson.every
-                began = time.perf_counter() - spent  # looking is not training
             else:
                 yield None
 

@@ -32,10 +32,10 @@ NOT_HERE = "Heads are trained on one's own machine only: here a recorded class i
 
 def lessons_of(lab: Lab, folder: Path) -> Iterator[Any]:
     """A class on the model of a lab."""
-    from explorer.training.class_record import taught
+    from explorer.lab.taught import taught
     from explorer.training.classroom import Lesson
 
-    return taught(lab.model, Lesson(DATA, folder))
+    return taught(lab, Lesson(DATA, folder))
 
 
 class ClassSession:

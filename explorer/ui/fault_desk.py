@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from explorer.records.errors import ExplorerError
 from explorer.records.faults import FAULTS, FaultReport
-from explorer.ui.runs import sentence, until_turn
-from explorer.ui.worker import ModelWorker, Ticket
+from explorer.ui.runs import in_turn, sentence
+from explorer.ui.worker import ModelWorker
 
 if TYPE_CHECKING:
     from explorer.lab.lab import Lab
@@ -46,18 +46,13 @@ class FaultDesk:
             return 503, self._worker.status.text
         if not self._one.acquire(blocking=False):
             return 503, BUSY
-        ticket = self._worker.enter()
         try:
             if fault not in self._reports:
-                self._reports[fault] = self._in_turn(ticket, fault)
+                self._reports[fault] = in_turn(
+                    self._worker, lambda lab, ticket: self._run(lab, fault, ticket.cancel)
+                )
             return 200, self._reports[fault].model_dump_json()
         except Exception as error:
             return (400 if isinstance(error, ExplorerError) else 500), sentence(error)
         finally:
-            self._worker.leave(ticket)
             self._one.release()
-
-    def _in_turn(self, ticket: Ticket, fault: str) -> FaultReport:
-        for _ in until_turn(self._worker, ticket):
-            pass
-        return self._worker.between_turns(lambda lab: self._run(lab, fault, ticket.cancel))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from explorer.records.errors import ExplorerError
 from explorer.records.methods import METHODS, PLAIN
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from explorer.lab.lab import Lab
 
 
+Result = TypeVar("Result")
 log = logging.getLogger(__name__)
 POLL = 0.25  # seconds
 RUNS = "runs"  # Gradio's name for calls that wait for the model: they share one limit
@@ -62,6 +63,18 @@ def until_turn(worker: ModelWorker, ticket: Ticket) -> Iterator[None]:
             return
         yield
         time.sleep(POLL)
+
+
+def in_turn(worker: ModelWorker, work: Callable[[Lab, Ticket], Result]) -> Result:
+    """Wait for the model, do some work with it, and give it back. Raises whatever the work raises,
+    and ExplorerError if the model could not be loaded."""
+    ticket = worker.enter()
+    try:
+        for _ in until_turn(worker, ticket):
+            pass
+        return worker.between_turns(lambda lab: work(lab, ticket))
+    finally:
+        worker.leave(ticket)
 
 
 def sentence(error: Exception) -> str:

@@ -145,16 +145,21 @@ def test_a_word_on_explore_leads_to_its_chapter(learn_url, browser):
         assert page.url.endswith("/learn#tree")
 
 
-def test_the_last_run_of_the_tab_comes_before_a_recorded_one(learn, learn_url):
-    page = learn("memory_wall")
+def keep_run(page, learn_url: str, name: str) -> None:
+    """Let a recorded run be the last one of the tab."""
     page.evaluate(
         """async (address) => {
           const answer = await fetch(address);
           const stream = answer.body.pipeThrough(new DecompressionStream("gzip"));
           sessionStorage.setItem("medusa-explorer-run", await new Response(stream).text());
         }""",
-        learn_url.removesuffix("learn") + "traces/slower.json.gz",
+        learn_url.removesuffix("learn") + f"traces/{name}.json.gz",
     )
+
+
+def test_the_last_run_of_the_tab_comes_before_a_recorded_one(learn, learn_url):
+    page = learn("memory_wall")
+    keep_run(page, learn_url, "slower")
     page.evaluate("location.hash = 'draft_and_verify'")
     page.click(".is-current .lx-see a:text-is('See it in your run')")
     page.wait_for_selector(".sx-lanes")
@@ -286,7 +291,13 @@ def test_nodes_are_counted_as_the_formulas_count_them(learn):
     page = learn("tree")
     page.click(".is-current button:text-is('How many nodes?')")
     assert figure(page, "nodes") == "10"
-    assert page.locator(".is-current .lx-shape circle").count() == 10
+    right = page.locator(".is-current .lx-shape figure >> nth=0")
+    assert right.locator("circle").count() == 10
+    # Beside it the misprint, which drops a child of head 2 and what follows it.
+    assert page.locator(".is-current .lx-shape figure").count() == 2
+    misprint = page.locator(".is-current .is-misprint")
+    assert misprint.locator("circle.is-dropped").count() == 2
+    assert "8 nodes, 3 paths" in misprint.inner_text()
     page.click(".is-current button:text-is('8-8-8-8')")
     assert [figure(page, key) for key in ("paths", "nodes")] == ["4 096", "4 680"]
     set_slider(page, "Guesses of head 4", 0)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.learn.accepting import telling_steps
+from explorer.learn.accepting import CHAPTER, RUN, telling_steps
 from explorer.learn.beat_the_heads import RUNS, rounds_of
 from explorer.learn.best_tree import machines
 from explorer.learn.kin import KIN
+from explorer.learn.recorded_runs import recorded_run
 from explorer.learn.training import recorded_class
-from tests.browser.test_learn import figure, learn, learn_url, set_slider
+from tests.browser.test_learn import figure, keep_run, learn, learn_url, set_slider
 
 __all__ = ["learn", "learn_url"]  # fixtures
 
@@ -56,7 +57,7 @@ def test_p_and_q_move_by_keys_and_by_dragging(learn):
 
 def test_a_recorded_step_is_drawn_again(learn):
     page = learn("speculative_sampling")
-    page.click(".is-current .lx-choice:has-text('Recorded steps') button >> nth=0")
+    page.click(".is-current .lx-choice:has-text('Steps of the recorded run') button >> nth=0")
     assert "the coin fell on" in page.inner_text(".is-current .lx-verdict")
     before = figure(page, "chi")
     choose(page, "Draw 10\u202f000 again")
@@ -64,7 +65,8 @@ def test_a_recorded_step_is_drawn_again(learn):
 
 
 def test_three_rules_decide_a_recorded_step(learn):
-    page, (first, nothing, *_) = learn("accepting"), telling_steps()
+    page = learn("accepting")
+    first, nothing, *_ = telling_steps(recorded_run(RUN))
     taken = len(first.accepted) - 1
     assert figure(page, "accepted") == f"{taken:.2f}"
     assert page.locator(".is-current .lx-nodes .is-taken").count() == taken
@@ -78,6 +80,24 @@ def test_three_rules_decide_a_recorded_step(learn):
     assert figure(page, "accepted") == "0.00"
     set_slider(page, "ε", 0)  # the lower the bar, the longer the path
     assert float(figure(page, "accepted")) > 1
+
+
+def test_chapters_look_at_the_last_run_of_the_tab(learn, learn_url):
+    page = learn("memory_wall")
+    keep_run(page, learn_url, "typical")
+    page.evaluate("location.hash = 'accepting'")
+    page.click(".is-current button:text-is('your last one')")
+    page.wait_for_selector(".is-current .lx-choice:has-text('Step of your run')")
+    shown = CHAPTER.own.shown(recorded_run("typical"))
+    assert page.inner_text(".is-current .lx-question p >> nth=0") == shown.data["question"]["ask"]
+    own = page.get_attribute(".is-current .lx-see a >> nth=0", "href")
+    assert own.endswith(f"#step={shown.step}")
+    choose(page, "the recorded one")
+    page.wait_for_selector(".is-current .lx-choice:has-text('Step of the recorded run')")
+    page.evaluate("location.hash = 'tree'")
+    page.click(".is-current button:text-is('your last one')")
+    page.wait_for_selector(".is-current .lx-runs p:has-text('Your last run has no greedy step')")
+    assert page.locator(".is-current button:text-is('your own prompt')").count() == 0  # no model
 
 
 def test_a_tree_grows_node_by_node(learn):

@@ -3,16 +3,17 @@
 import pytest
 
 from explorer.analysis.formulas import typical_bar
-from explorer.learn.accepting import RUN, data, recorded_step, telling_steps
+from explorer.learn.accepting import RUN, data, judged_step, telling_steps
 from explorer.learn.recorded_runs import recorded_run
 from tests.node import ask_module
 
-STEPS_OF_RUN = [step for step in recorded_run(RUN).steps if step.thresholds]
+TRACE = recorded_run(RUN)
+STEPS_OF_RUN = [step for step in TRACE.steps if step.thresholds]
 
 
 def test_typical_acceptance_takes_the_recorded_paths():
-    steps = [recorded_step(step) for step in STEPS_OF_RUN]
-    settings = recorded_run(RUN).header.settings
+    steps = [judged_step(TRACE, step) for step in STEPS_OF_RUN]
+    settings = TRACE.header.settings
     shown = ask_module(
         "learn/acceptance.js",
         "given[0].map((step) => module.typicalPath(step.rows, given[1]))",
@@ -28,7 +29,7 @@ def test_bars_are_those_of_the_formula():
 
 
 def test_sample_accepts_by_p_and_greedy_takes_first_choices():
-    step = recorded_step(telling_steps()[0])
+    step = judged_step(TRACE, telling_steps(TRACE)[0])
     sample, greedy = ask_module(
         "learn/acceptance.js",
         "['sample', 'greedy'].map((rule) => module.chances(given.rows, rule, 0.09))",

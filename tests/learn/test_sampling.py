@@ -49,7 +49,7 @@ def test_the_recorded_residual_is_that_of_p_and_q():
 
 
 def test_the_question_is_answered_by_the_trace():
-    asked, one = data()["question"], data()["recorded"][0]
+    asked, one = data()["question"], data()["trials"][0]
     assert asked["right"] == (0 if one["coin"] < one["chance"] else 1)
     verdict = recorded_run(RUN).steps[one["step"]].verdicts[one["depth"]]
     assert verdict == ("accepted" if asked["right"] == 0 else "rejected")

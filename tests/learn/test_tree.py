@@ -31,5 +31,5 @@ def test_the_page_counts_the_same(widths):
 
 
 def test_the_page_names_the_same_paths():
-    shown = ask_module("learn/tree.js", "module.pathsOf(given)", [2, 2, 1])
+    shown = ask_module("learn/tree_count.js", "module.pathsOf(given)", [2, 2, 1])
     assert sorted(map(tuple, shown)) == sorted(cartesian_paths([2, 2, 1]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
 from explorer.measuring.race import interleave
 from explorer.records.continuation import Continuation
@@ -35,6 +36,7 @@ class FakeLab:
 
     description = "SmolLM2-135M · int4 · CPU"
     method = "medusa"
+    heads: ClassVar[dict] = {}
     context_length = 2_000
     read_bandwidth = 20.0
     notes = ("Runs on 2 threads.", "int4 is the fastest backend on this machine.")

@@ -1,0 +1,42 @@
+"""A class for a page: heads train, and race plain decoding at every look."""
+
+import pytest
+
+from explorer.lab.taught import RACED, taught
+from explorer.training.class_record import Begun
+from explorer.training.classroom import Lesson
+from tests.tiny_lab import tiny_lab
+from tests.training.tiny import counting_text, write_lines
+
+
+@pytest.fixture
+def seen(tmp_path):
+    data = tmp_path / "text.jsonl.gz"
+    lines = [line for line in counting_text(200) if len(line["response"]) >= 12]
+    for line in lines:  # replies of a class are not short
+        last = line["response"][-1]
+        line["response"] = [*line["response"], *((last + i) % 50 for i in range(1, 40))]
+    write_lines(data, lines)
+    size = {"conversations": 20, "held_out": 2, "vocabulary": 50, "num_heads": 2, "batch": 32}
+    lesson = Lesson(data, tmp_path / "cache", seconds=0.2, every=0.1, **size)
+    return list(taught(tiny_lab(), lesson))
+
+
+def test_a_look_at_the_heads_is_a_timed_race(seen):
+    begun, *rest = seen
+    assert isinstance(begun, Begun)
+    frames = [frame for frame in rest if frame]
+    assert len(frames) >= 2
+    for frame in frames:
+        race = frame["race"]
+        assert race["identical"]  # heads that know little change the speed, never the text
+        assert race["tokens"] == RACED
+        assert race["speedup"] == pytest.approx(race["heads"] / race["plain"])
+        assert 1 <= race["tokens_per_step"] <= 3
+        assert race["words"]
+
+
+def test_others_get_their_turn_within_a_race(seen):
+    steps = seen.index(next(frame for frame in seen if isinstance(frame, dict)))
+    assert seen[1:steps] == [None] * (steps - 1)
+    assert steps - 1 > RACED  # after each step of both lanes
