@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import torch
 
-from explorer.decoding.drafter import Context, Draft, Drafter, Proposals, bare_root
+from explorer.decoding.drafter import Context, Draft, Drafter, DraftRecord, Proposals, bare_root
+from explorer.decoding.dynamic import TOP
 from explorer.decoding.sampling import Draws, distribution, drafting, without
 from explorer.decoding.tree import Tree, cut, require_fit
 from explorer.heads.heads import MedusaHeads
@@ -38,8 +39,9 @@ class DrawnMedusaDrafter(Drafter):
         tree = cut(self.tree, context.max_depth)
         if tree.n == 1:
             return bare_root(context.root)
-        q = self._distributions(context.hidden)[: tree.depth]  # q[d − 1] of depth d
+        logits = self.heads.draft_logits(context.hidden)[:, 0]  # [K, V']
         context.lap("heads")
+        q = self._distributions(logits[: tree.depth])  # q[d − 1] of depth d
         families = max(map(len, tree.children))
         drawn = [
             self._without_replacement(q[d], families, len(context.text) + d)
@@ -50,11 +52,11 @@ class DrawnMedusaDrafter(Drafter):
             for place, child in enumerate(tree.children[row]):
                 tokens[child], probs[child] = drawn[depth][place]
         proposals: Proposals = [q[d] if d < tree.depth else None for d in tree.depths.tolist()]
-        return Draft(tree, torch.tensor(tokens), torch.tensor(probs), proposals=proposals)
+        record = DraftRecord(heads=self.heads.best(logits, TOP))
+        return Draft(tree, torch.tensor(tokens), torch.tensor(probs), proposals, record=record)
 
-    def _distributions(self, hidden: torch.Tensor) -> torch.Tensor:
-        """What every head predicts from hidden [1, H], over the full vocabulary: [K, V]."""
-        logits = self.heads(hidden)[:, 0].float()  # [K, V']
+    def _distributions(self, logits: torch.Tensor) -> torch.Tensor:
+        """What heads' logits [d, V'] are drawn as, over the full vocabulary: [d, V]."""
         probs = distribution(logits, self._settings)
         if self.heads.token_map is None:
             return probs

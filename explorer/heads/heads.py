@@ -224,6 +224,14 @@ class MedusaHeads(nn.Module):
         return self.project(self.features(hidden, path))
 
     @torch.inference_mode()
+    def draft_logits(self, hidden: Tensor) -> Tensor:
+        """What `propose` takes the best of, for heads that see no path: [m, H] -> float32
+        [K, m, V'], by the same arithmetic."""
+        if self.compiled is not None:
+            return self.compiled.logits(hidden)
+        return self(hidden).float()
+
+    @torch.inference_mode()
     def propose(
         self, hidden: Tensor, top: int, path: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:

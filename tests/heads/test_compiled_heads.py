@@ -79,6 +79,17 @@ def test_a_row_does_not_depend_on_its_neighbours(kind):
         assert torch.equal(alone[1][0], probs[i])
 
 
+def test_its_logits_are_those_that_it_proposes_the_best_of():
+    compiled = pair(MedusaHeads, 2)[1]
+    hidden = torch.randn(3, HIDDEN)
+    logits = compiled.draft_logits(hidden)
+    assert logits.shape == (HEADS, 3, DRAFT)
+    ids, probs = compiled.best(logits, 8)
+    proposed = compiled.propose(hidden, 8)
+    assert torch.equal(ids.transpose(0, 1), proposed[0])
+    assert (probs.transpose(0, 1) - proposed[1]).abs().max() < 1e-6
+
+
 def test_hydra_goes_on_as_it_proposes():
     compiled = pair(HydraHeads, 2)[1]
     hidden, path = torch.randn(1, HIDDEN), torch.randint(0, VOCAB, (4, HEADS))

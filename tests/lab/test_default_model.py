@@ -160,6 +160,24 @@ def test_recorded_figures_are_those_of_the_logits(lab):
             assert step.base_ranks[row] == int((logits > logits[token]).sum())
 
 
+def test_guesses_are_drawn_from_the_predictions_on_record(lab):
+    """At temperature 1 what a step drew from is what its heads predicted, in every figure."""
+    drawn = {"candidates": "drawn", "temperature": 1.0, "tree": "cartesian:2,2"}
+    trace = lab.run(PROMPTS[0], max_new_tokens=24, **drawn)
+    told = [trace.header.prompt_position, *(p for step in trace.steps for p in step.positions)]
+    heads = {position.index: position.heads for position in told}
+    compared = 0
+    for step in trace.steps:
+        depths = trace.trees[step.tree].depths
+        for row, offered in enumerate(step.draft_top or ()):
+            predicted = heads[step.context_length - 1][depths[row]] if offered.ids else offered
+            assert predicted.ids[: len(offered.ids)] == offered.ids
+            shown = predicted.probs[: len(offered.ids)]
+            assert shown == pytest.approx(offered.probs, abs=1e-5)
+            compared += len(offered.ids)
+    assert compared > 50
+
+
 def test_bad_input_is_one_sentence_and_the_lab_goes_on(lab):
     for prompt in ("", "   \n", "x " * 20_000):
         with pytest.raises(ExplorerError):
