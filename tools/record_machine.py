@@ -13,8 +13,8 @@ import explorer
 from explorer.measuring.bandwidth import measure_read_bandwidth
 from explorer.measuring.calibration_file import device_description
 from explorer.measuring.cost_curve import measure_cost_curve
-from explorer.measuring.doctor import base_parameters
 from explorer.measuring.floor import step_reads
+from explorer.measuring.parameters import base_parameters
 from explorer.records.paths import ASSETS
 
 PATH = ASSETS / "learn" / "machine.json"

@@ -155,6 +155,8 @@ export interface ExtraMemory {
   cache_bytes: number;
   context_length: number;
   base_bytes: number;
+  parameters?: number | null;
+  base_parameters?: number | null;
   /** Extra bytes over the base model's. */
   share: number;
   /** Extra memory in 10⁶ bytes. */
@@ -425,6 +427,11 @@ export interface Shown {
   drafter: string;
   /** None in older traces */
   by_heads?: boolean | null;
+  /**
+   * whether the recorded guesses of heads were made given the tokens before them, as the text has
+   * them; None in older traces
+   */
+  along_path?: boolean | null;
 }
 
 /** One step. Row-wise lists have length n and follow the tree's row order. */

@@ -139,7 +139,11 @@ export class ForesightMap {
         `${this.#name(i)}, ${lead ? `${lead} ahead` : "not foreseen"}`,
       );
     });
-    replace(this.legend, ...legendOf(ahead, Math.min(this.#heads, 16)));
+    replace(
+      this.legend,
+      ...legendOf(ahead, Math.min(this.#heads, 16)),
+      this.#alongPath ? " Heads read their path here: given the right tokens between." : null,
+    );
     const none = !this.#trace.header?.num_heads;
     if (none && this.#tokens.length)
       replace(
@@ -148,6 +152,12 @@ export class ForesightMap {
       );
     if (this.#chosen < 0 && ahead.length) this.choose(ahead.indexOf(Math.max(...ahead)));
     else this.#tell();
+  }
+
+  /** Whether heads were given the text that followed, as Hydra heads are. */
+  get #alongPath() {
+    const { header } = this.#trace;
+    return header?.shown?.along_path ?? header?.settings.method === "hydra";
   }
 
   /** @param {number} index */
@@ -182,7 +192,12 @@ export class ForesightMap {
   /** @param {Known | undefined} last */
   #sentence(last) {
     if (!last) return "No head had it in its guesses that count. ";
-    return `Head ${last.head} had it ${plural(last.head, "token")} before the base model's turn, when the text ended with ${this.#before(last.position)}. `;
+    const between = last.head - 1;
+    const given =
+      between && this.#alongPath
+        ? `, if the ${plural(between, "token")} between had been guessed right, which it reads`
+        : "";
+    return `Head ${last.head} had it ${plural(last.head, "token")} before the base model's turn, when the text ended with ${this.#before(last.position)}${given}. `;
   }
 
   /** @param {Known} known @param {boolean} counts */

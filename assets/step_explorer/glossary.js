@@ -39,7 +39,7 @@ export const GLOSSARY = {
   "typical prompt": "The geometric mean of the speedups of single prompts: each prompt counts the same, however long its text.",
   "tokens per second": "New tokens divided by the time of all steps, without the reading of the prompt.",
   "floor": "The time that a step's bytes need at this machine's measured read bandwidth: no step from memory is faster.",
-  "interval": "The range that holds the true value in 95 of 100 cases, written as ± half of its width.",
+  "interval": "Measured again and again, 95 of 100 such ranges would hold the true value; written as ± half of its width.",
   "lossless": "The text is what the base model alone would write (greedy), or is distributed as it would be (sampling).",
   "greedy acceptance": "Takes a guess if it is the base model's first choice.",
   "sample acceptance": "Draws the base model's own token and follows the child that holds it: lossless.",

@@ -5,7 +5,7 @@ import { button, replace, s } from "./dom.js";
 import { maskCells, weightCells } from "./mask_cells.js";
 import { maskForms } from "./mask_forms.js";
 import { gridOf, LABEL, placeAt, prefixColumns } from "./mask_grid.js";
-import { seenBy, spoken, weightInWords } from "./mask_words.js";
+import { seenBy, spoken, treeRows, weightInWords } from "./mask_words.js";
 import { count } from "./numbers.js";
 import { Picture } from "./picture.js";
 import { SIGNS } from "./verdicts.js";
@@ -226,7 +226,7 @@ function columnHeads(grid, view) {
       s(
         "text",
         { class: "sx-quiet", x: grid.left, y: grid.top - 5 },
-        `text so far ${count(view.step.context_length)} · ${view.rows} rows`,
+        `text so far ${count(view.step.context_length)} · ${treeRows(view)}`,
       ),
     );
     return group;

@@ -79,6 +79,15 @@ function sinkSentence(grid, view, head, weights, who) {
   return `${who} gives the first token ${percent(share)} of its attention${sink}: it and the sum of the text so far are bars, colours scale to the rest, up to ${most}.`;
 }
 
+/**
+ * The rows that the mask shows; a lookahead window's, in the same pass, have a mask of their own.
+ * @param {View} view
+ */
+export const treeRows = ({ rows, extraRows }) =>
+  extraRows
+    ? `${plural(rows, "row")} of the tree, without the window's ${count(extraRows)}`
+    : plural(rows, "row");
+
 /** @param {number} value */
 const inWords = (value) => (value === 0 ? "under 0.0001" : probability(value));
 
@@ -88,7 +97,7 @@ const inWords = (value) => (value === 0 ? "under 0.0001" : probability(value));
  * @param {AttentionHead | null} head
  */
 export function spoken(view, head) {
-  const rows = plural(view.rows, "row");
+  const rows = treeRows(view);
   const rule = `each row sees the ${view.step.context_length} tokens so far, its ancestors and itself`;
   if (head)
     return `Attention weights of layer ${head.layer + 1}, head ${head.head + 1}, over ${rows}: ${rule}.`;

@@ -145,7 +145,8 @@ export function nodeTitle(view, row) {
   if (row === 0) return `${view.label(row)} · root`;
   const depth = view.shape.depths[row];
   const rank = ordinal(view.shape.ranks[row] + 1);
-  return `${view.label(row)} · depth ${depth} · ${rank} guess of ${drafter(view.trace, depth)}`;
+  const what = stepCodes(view)[1].endsWith("-drawn") ? "draw" : "guess";
+  return `${view.label(row)} · depth ${depth} · ${rank} ${what} of ${drafter(view.trace, depth)}`;
 }
 
 /**

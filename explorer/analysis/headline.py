@@ -1,7 +1,9 @@
 """What a comparison came to, in a sentence that its races bear.
 
-"Fastest" is said of a method only after a paired test against plain decoding and against the
-runner-up: the same prompts, each method's speedup over the plain lane of its own race.
+"Fastest" is said of a method only after a paired test against plain decoding and against every
+other method: the same prompts, each method's speedup over the plain lane of its own race. The
+method that is tested is the one that came first, which is the likeliest to have been lucky; so its
+p-values are multiplied by the number of methods that could have come first (Bonferroni).
 """
 
 from __future__ import annotations
@@ -48,13 +50,13 @@ def headline(races: Iterable[PromptFigures]) -> str:
     if prompts == 1:
         return f"One prompt decides nothing; on this one {best} plain decoding came first."
     over = f"over {prompts} prompts"
-    chance = p_value(np.log(list(best.speedups.values())))
+    chance = _corrected(p_value(np.log(list(best.speedups.values()))), len(lanes))
     if best.typical <= 1:
         return f"No method beat plain decoding {over}: closest was {best}."
     if chance >= LEVEL:
         return (
             f"No method is clearly faster than plain decoding {over}: {best} comes first, which "
-            f"chance explains (p = {chance:.2f})."
+            f"may be chance (p = {chance:.2f})."
         )
     return f"{_beside(best, others)} {over}: {_figures(best, others)}."
 
@@ -72,7 +74,7 @@ def p_value(logs: Sequence[float] | np.ndarray) -> float:
 
 def _beside(best: _Lane, others: Sequence[_Lane]) -> str:
     """The subject of the sentence: one fastest method, or those that cannot be told apart."""
-    level = [lane.name for lane in others if _between(best, lane) >= LEVEL]
+    level = [lane.name for lane in others if _between(best, lane, len(others)) >= LEVEL]
     if not level:
         return f"{best.name} is the fastest"
     return f"{best.name} is faster than plain decoding, not clearly than {' or '.join(level)},"
@@ -82,13 +84,20 @@ def _figures(best: _Lane, others: Sequence[_Lane]) -> str:
     told = f"{best} plain"
     if not others:
         return told
-    return f"{told}, then {others[0]} (paired t-test: p = {_between(best, others[0]):.2g})"
+    chance = _between(best, others[0], len(others))
+    return f"{told}, then {others[0]} (paired t-test: p = {chance:.2g})"
 
 
-def _between(one: _Lane, other: _Lane) -> float:
-    """p of no difference between two methods, prompt by prompt."""
+def _between(one: _Lane, other: _Lane, tests: int) -> float:
+    """p of no difference between two methods, prompt by prompt, as one of so many tests."""
     both = one.speedups.keys() & other.speedups.keys()
-    return p_value([np.log(one.speedups[i] / other.speedups[i]) for i in sorted(both)])
+    logs = [np.log(one.speedups[i] / other.speedups[i]) for i in sorted(both)]
+    return _corrected(p_value(logs), tests)
+
+
+def _corrected(chance: float, tests: int) -> float:
+    """A p-value as one of so many tests (Bonferroni)."""
+    return min(1.0, tests * chance)
 
 
 def _lanes(races: Iterable[PromptFigures]) -> list[_Lane]:

@@ -86,15 +86,19 @@ def _reason(figures: RaceFigures, lane: Sequence[StepFacts], rival: Sequence[Ste
 
 
 def _where(lane: Sequence[StepFacts], rival: Sequence[StepFacts]) -> str:
-    """Where most of a lane's extra time goes, as the end of a sentence."""
+    """Where most of a lane's extra time goes, as the end of a sentence; empty if nowhere does."""
 
     def mean(steps: Sequence[StepFacts], name: str) -> float:
         return sum(getattr(step, name) for step in steps) / len(steps)
 
+    def is_most(name: str) -> bool:
+        return 2 * (mean(lane, name) - mean(rival, name)) > extra
+
     extra = mean(lane, "milliseconds") - mean(rival, "milliseconds")
-    checking = mean(lane, "verify") - mean(rival, "verify")
-    if checking <= 0.5 * extra:
+    if is_most("guessing"):
         return ": most of the extra time goes into guessing"
+    if not is_most("verify"):
+        return ""
     rows = mean([step for step in lane if step.verify > 0], "rows")  # the last step may have none
     return f": most of the extra time goes into checking {rows:.0f} rows at once"
 

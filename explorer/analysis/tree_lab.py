@@ -52,7 +52,7 @@ class ShapeReport(Schema):
     The three estimates of τ take the independence of heads apart: `product` of accuracies at all
     positions (the paper's), `joint` counts at all positions, and `replayed`, which is joint counts
     at the positions that steps start from. joint − product is what heads being right together
-    adds, replayed − joint what harder starts take away.
+    adds, replayed − joint what it changes that steps start where the last draft ended.
     """
 
     model_config = ConfigDict(frozen=True)

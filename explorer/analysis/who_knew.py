@@ -42,9 +42,9 @@ class MethodKnowledge(Schema):
 class WhoKnew(Schema):
     """All methods on one text.
 
-    `overlap`: of each pair, the share of tokens that both would have drafted. `router` is a bound:
-    τ of a step that always takes the method with most right drafts there. A hybrid, which verifies
-    all drafts together, accepts as much, at the cost of all their rows.
+    `overlap`: of each pair, the share of tokens that both would have drafted. The router is an
+    oracle: each step takes the method with most right drafts there, which only the text tells. A
+    hybrid, which verifies all drafts together, accepts as much, at the cost of all their rows.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -85,8 +85,8 @@ def compare_knowledge(
         overlap={f"{a} & {b}": _share(known[a] & known[b]) for a, b in combinations(known, 2)},
         nobody=nobody,
         router_tokens_per_step=router,
-        sentence=f"Nobody drafted {nobody:.0%}. A router that always took the best method would "
-        f"reach {router:.2f} tokens per step: a bound.",
+        sentence=f"Nobody drafted {nobody:.0%}. A router that knew beforehand which method has "
+        f"most right drafts would make {router:.2f} tokens per step.",
         notes=list(notes),
     )
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 
 from explorer.analysis.checkup import Checkup
-from explorer.analysis.diagnosis import Finding
+from explorer.analysis.diagnosis import WORTH, Finding
 
-HEALTHY = "No cause for alarm: the heads do what they can on this machine."
+HEALTHY = f"None of the causes that the doctor knows costs {100 * WORTH:.0f} % or more here."
 
 
 def facts_of(checkup: Checkup) -> list[tuple[str, str]]:

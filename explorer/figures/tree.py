@@ -9,6 +9,7 @@ from explorer.figures.numbers import ordinal, probability
 from explorer.figures.palette import LOOKS, MONO, NEUTRAL
 from explorer.figures.tree_layout import Layout, tidy
 from explorer.figures.view import StepView
+from explorer.records.sentences import NODES
 
 LABEL_LIMIT = 11  # characters of a token on a label; the hover text shows more
 COLUMN_PIXELS = 118
@@ -98,7 +99,7 @@ def _traces_of(
         },
         "hovertext": [_hover(row, kind, view) for row in rows],
         "hoverinfo": "text",
-        "name": look.meaning,
+        "name": " or ".join(dict.fromkeys(_meaning(row, kind, view) for row in rows)),
         "cliponaxis": False,
     }
     return [branches, nodes]
@@ -129,8 +130,15 @@ def _hover(row: int, kind: str, view: StepView) -> str:
         f"<br>drafted with {probability(step.draft_probs[row])}"
         f", path {probability(step.joint_probs[row])}"
         f"<br>base model {probability(step.base_probs[row])}, rank {step.base_ranks[row] + 1}"
-        f"<br>{LOOKS[kind].meaning}"
+        f"<br>{_meaning(row, kind, view)}"
     )
+
+
+def _meaning(row: int, kind: str, view: StepView) -> str:
+    """What became of a row, in the words of its rule where the record has them."""
+    reasons = view.step.reasons
+    code = "" if kind == "bonus" or reasons is None else reasons[row]
+    return NODES[code][0] if code in NODES else LOOKS[kind].meaning
 
 
 def _ring(place: Layout, row: int) -> dict:

@@ -79,10 +79,15 @@ class CompiledHeads:
         )
 
     @property
+    def matrices(self) -> list[IntegerMatrix]:
+        """All that one draft of all heads reads."""
+        blocks = [m for part in (self._terms, self._blocks) for of_head in part for m in of_head]
+        return [*blocks, self._projection]
+
+    @property
     def num_bytes(self) -> int:
         """Bytes that one draft of all heads reads."""
-        matrices = [m for part in (self._terms, self._blocks) for of_head in part for m in of_head]
-        return sum(m.num_bytes for m in [*matrices, self._projection])
+        return sum(matrix.num_bytes for matrix in self.matrices)
 
     def best(
         self,

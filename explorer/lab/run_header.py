@@ -29,7 +29,12 @@ def run_header(
         "device": str(model.device),
         "versions": _versions(),
         "settings": Settings.model_validate(values),
-        "shown": Shown(title=method.title, drafter=method.drafter, by_heads=bool(method.heads)),
+        "shown": Shown(
+            title=method.title,
+            drafter=method.drafter,
+            by_heads=bool(method.heads),
+            along_path=chosen is not None and chosen.heads.sees_path,
+        ),
         "prompt": begin.prompt,
         "prompt_ids": begin.ids,
         "continued_tokens": begin.continued_tokens,

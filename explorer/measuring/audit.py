@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from pydantic import BaseModel as Schema
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from explorer.analysis.races import first_difference
 from explorer.measuring.noise import WIDTHS, Noise, measure_noise, read_prompt
@@ -68,6 +68,9 @@ class AuditReport(Schema):
     noise: float
     logit_noise: float
     noise_by_pass: dict[str, float]
+    noise_reaches: float = Field(
+        default=0.0, description="share of positions whose two likeliest tokens it could swap"
+    )
     hidden_bit_identical: bool
     details: list[PromptAudit]
 
@@ -77,7 +80,9 @@ class AuditReport(Schema):
         bits = (
             "hidden states are bit-identical across pass shapes"
             if self.hidden_bit_identical
-            else f"batch shape alone moves logit margins by up to {self.noise:.2g}"
+            else f"batch shape alone moves logit margins by up to {self.noise:.2g}, which "
+            f"could swap the two likeliest tokens at {100 * self.noise_reaches:.0f} % of "
+            "positions: there any difference counts as a tie"
         )
         return (
             f"{self.identical} of {self.prompts} texts identical, {self.ties} numerical ties, "
@@ -203,6 +208,7 @@ def _report(
         noise=noise.margin,
         logit_noise=noise.logit,
         noise_by_pass=noise.by_pass,
+        noise_reaches=noise.within,
         hidden_bit_identical=noise.hidden_bit_identical,
         details=details,
     )

@@ -97,7 +97,7 @@ def verdict_sentence(
     runs = f"{method} runs at {ours.speedup:.2f}× plain"
     if half_width is not None and abs(ours.speedup - 1) < half_width:
         runs += f", ± {half_width:.2f}"
-        pays = "neither pays nor costs much"
+        pays = "is neither clearly faster nor clearly slower than plain decoding"
     else:
         pays = "pays" if ours.speedup > 1 else "does not pay"
     return f"Speculation {pays} on this machine: {runs} ({facts})."
@@ -106,17 +106,23 @@ def verdict_sentence(
 def memory_sentence(name: str, memory: ExtraMemory) -> str:
     """What a method's heads add, beside what is often said of Medusa heads.
 
-    The literature's "under 1 %" is not true of heads with a projection of their own.
+    The literature's "under 1 %" is of parameters, beside a large base model, without projections.
     """
-    against = (
-        "more than the “under 1 %” that is often said of Medusa heads. That figure counts "
-        "parameters beside those of a large model, without projections of the heads' own; this "
-        "one counts bytes, and this model is small: a block's share grows as the model shrinks"
-        if memory.share > OFTEN_SAID
-        else "under the 1 % that is often said of Medusa heads, which counts parameters"
+    bytes_added = f"{memory.megabytes:.1f} MB, {_percent(memory.share)} of its bytes in memory"
+    if not memory.parameters or not memory.base_parameters:
+        return f"Beside the base model the heads of {name} hold {bytes_added}."
+    share = memory.parameters / memory.base_parameters
+    said = (
+        "more than the “under 1 %” of parameters that is often said of Medusa heads: that is of "
+        "larger base models, and without projections of the heads' own"
+        if share > OFTEN_SAID
+        else "of parameters under the 1 % that is often said of Medusa heads"
     )
-    share = f"{memory.share:.1%}" if memory.share < 0.1 else f"{memory.share:.0%}"
     return (
-        f"The heads of {name} add {memory.megabytes:.1f} MB, {share.replace('%', ' %')} of the "
-        f"base model: {against}."
+        f"The heads of {name} add {memory.parameters / 1e6:.1f} million parameters to the base "
+        f"model, {_percent(share)} of its own, and {bytes_added}: {said}."
     )
+
+
+def _percent(share: float) -> str:
+    return (f"{share:.1%}" if share < 0.1 else f"{share:.0%}").replace("%", " %")

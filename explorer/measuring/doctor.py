@@ -11,9 +11,6 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import torch
-from transformers import AutoModelForCausalLM
-
 from explorer.analysis.checkup import Checkup
 from explorer.analysis.diagnosis import Case, Probe, diagnose
 from explorer.analysis.head_report import accuracy_report
@@ -23,6 +20,7 @@ from explorer.analysis.step_times import overhead_of, plain_rate, step_shares
 from explorer.decoding.dynamic import DynamicTree
 from explorer.measuring.cost_curve import measure_cost_curve
 from explorer.measuring.head_set import HeadSet
+from explorer.measuring.parameters import base_parameters, parameters_of
 from explorer.records.errors import ExplorerError
 from explorer.records.events import finished
 from explorer.records.head_facts import HeadFacts
@@ -206,24 +204,3 @@ def head_facts(model: LanguageModel, heads: MedusaHeads, name: str) -> HeadFacts
             if isinstance(values, list) and all(isinstance(v, int | float) for v in values)
         },
     )
-
-
-def parameters_of(heads: MedusaHeads) -> int:
-    """Trained weights: of the blocks, of Hydra's path, and of a projection that they own."""
-    config = heads.config
-    size, K = config.hidden_size, config.num_heads
-    blocks = K * config.num_blocks * (size * size + size)
-    path = K * (K + 1) // 2 * size * size if heads.sees_path else 0
-    if config.mixing:  # the residual way has weights of its own, and the projection a bias
-        path += path + K * (size * size + size) + K * config.output_size
-    each = {"own": K, "draft_vocab": 1, "shared": 0}[config.kind]
-    return blocks + path + each * config.output_size * size
-
-
-def base_parameters(model: LanguageModel) -> int | None:
-    """Weights of the base model by its architecture; quantised matrices do not say how many."""
-    try:
-        with torch.device("meta"):  # takes no memory
-            return AutoModelForCausalLM.from_config(model.config).num_parameters()
-    except Exception:  # an architecture that only its own code can build
-        return None

@@ -33,13 +33,23 @@ class Noise:
     `logit` is the largest |difference| of a logit among the likeliest tokens of a position;
     `margin` the largest change of a difference between two of these logits, which is what can
     make two tokens change places. `hidden_bit_identical` says whether every hidden state was the
-    same to the last bit, for every width.
+    same to the last bit, for every width. `leads` are the logits of the likeliest token over those
+    of the second, at every position in a one-row pass.
     """
 
     margin: float
     logit: float
     hidden_bit_identical: bool
     by_pass: dict[str, float]  # margin by kind of pass: "rows 8", "tree 8"
+    leads: tuple[float, ...] = ()
+
+    @property
+    def within(self) -> float:
+        """Share of positions whose first two tokens are so close that the noise could swap them.
+
+        A difference at one of these counts as a tie whatever caused it.
+        """
+        return sum(lead < self.margin for lead in self.leads) / max(1, len(self.leads))
 
 
 @torch.inference_mode()
@@ -55,11 +65,14 @@ def measure_noise(
     cache as they do in decoding. Only the reply is compared.
     """
     found: dict[str, list[Noise]] = {}
+    leads: list[float] = []
     for prompt, reply in texts:
         if len(reply) < 2:
             continue
         tokens = torch.tensor(list(reply))
         alone = _outputs(model, prompt, tokens, width=1, tree=False)
+        first, second = alone[1].topk(2, dim=-1).values.unbind(-1)
+        leads += (first - second).tolist()
         for width in widths:
             for tree in (False, True):
                 wide = _outputs(model, prompt, tokens, width, tree)
@@ -71,6 +84,7 @@ def measure_noise(
         logit=max((noise.logit for noise in everything), default=0.0),
         hidden_bit_identical=all(noise.hidden_bit_identical for noise in everything),
         by_pass={name: max(noise.margin for noise in some) for name, some in found.items()},
+        leads=tuple(leads),
     )
 
 

@@ -83,6 +83,11 @@ class Shown(Record):
     title: str = Field(max_length=100)
     drafter: str = Field(max_length=100)
     by_heads: bool | None = Field(default=None, description="None in older traces")
+    along_path: bool | None = Field(
+        default=None,
+        description="whether the recorded guesses of heads were made given the tokens before them, "
+        "as the text has them; None in older traces",
+    )
 
 
 class Header(Record):

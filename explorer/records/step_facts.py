@@ -9,11 +9,16 @@ from explorer.records.step import Step
 
 
 class StepFacts(NamedTuple):
-    """What a race's figures and their sentence need of one step. Times are milliseconds."""
+    """What a race's figures and their sentence need of one step. Times are milliseconds.
+
+    `guessing` is the time of heads or draft model and of choosing; `rows` counts all rows of the
+    pass, a lookahead window's too.
+    """
 
     tokens: int
     milliseconds: float
     verify: float
+    guessing: float
     rows: int
     rejected: int
 
@@ -24,7 +29,8 @@ class StepFacts(NamedTuple):
             tokens=len(step.emitted),
             milliseconds=step.timings.step,
             verify=step.timings.verify,
-            rows=len(step.token_ids),
+            guessing=step.timings.heads + step.timings.draft,
+            rows=len(step.token_ids) + step.extra_rows,
             rejected=step.verdicts.count("rejected"),
         )
 

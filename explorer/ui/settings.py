@@ -67,8 +67,8 @@ def shown_settings(method: str, acceptance: str, temperature: float) -> list[dic
     """Which of `SettingsInputs.dependent` the method and the rule use."""
     samples = temperature > 0
     typical = acceptance == "typical"
-    drawn = samples and not typical
-    shown = [method in SHAPED, drawn, drawn, samples, typical, typical, typical]
+    # Of typical acceptance, roots that are drawn from all tokens heed top-p and top-k.
+    shown = [method in SHAPED, samples, samples, samples, typical, typical, typical]
     shown += [method in methods_heeding(name) for name in parameters()]
     return [gr.update(visible=one) for one in shown]
 
@@ -95,8 +95,9 @@ def settings_inputs(limits: Limits) -> SettingsInputs:
             list(limits.trees),
             value=DEFAULTS.tree,
             label="Candidate tree",
-            info="auto: each step checks the guesses that repay their cost here. fixed: one tree "
-            "for all steps. Also chain:K, cartesian:3,2,1, dynamic:N, or medusa_choices as JSON.",
+            info="auto: each step checks the guesses expected to repay their cost here. fixed: one "
+            "tree for all steps. Also chain:K, cartesian:3,2,1, dynamic:N, or medusa_choices as "
+            "JSON.",
             allow_custom_value=limits.free_tree,
             elem_id="mx-tree-setting",
         )
@@ -201,7 +202,7 @@ def _sampling_inputs() -> dict[str, Any]:
         step=0.01,
         label="ε of typical acceptance",
         visible=False,
-        info="A token with this probability is always accepted. Top-p and top-k do not count.",
+        info="A guess that is likelier than this is above the bar. Top-p and top-k do not count.",
     )
     delta = gr.Slider(
         0,

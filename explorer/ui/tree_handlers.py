@@ -17,7 +17,13 @@ from explorer.figures.shape_picture import shape_picture
 from explorer.figures.tree_lab import budget_figure, cost_figure, independence_figure
 from explorer.records.errors import ExplorerError
 from explorer.records.paths import ASSETS
-from explorer.records.rank_paths import RankPath, cartesian_counts, checked_paths, parse_paths
+from explorer.records.rank_paths import (
+    MAX_NODES,
+    RankPath,
+    cartesian_counts,
+    checked_paths,
+    parse_paths,
+)
 from explorer.ui import panels, updates
 from explorer.ui.parts import MANY, QUIET
 from explorer.ui.tree_page import BEST, TreePage, build_tree_page
@@ -62,7 +68,7 @@ class TreeHandlers:
         updated = self._become(f"cartesian:{widths.replace(' ', '')}", asked)
         if self.page.tree not in updated and nodes < 1e12:
             said = f"{' · '.join(map(str, numbers))} makes {paths:,} paths and {nodes:,} nodes."
-            return self._refused(f"{said} A verify pass over them costs more than it can bring.")
+            return self._refused(f"{said} A tree here has at most {MAX_NODES} nodes.")
         return updated
 
     def trim(self, nodes: float, *asked: object) -> Update:
@@ -189,10 +195,10 @@ def summary(
 
 
 def _effects(report: ShapeReport) -> str:
-    together, harder = report.joint - report.product, report.replayed - report.joint
+    together, starts = report.joint - report.product, report.replayed - report.joint
     return (
         f"Heads that are right together change the product's estimate by {together:+.3f} tokens a "
-        f"step; that steps start at harder tokens changes it by {harder:+.3f}."
+        f"step; that steps start where the last draft ended changes it by {starts:+.3f}."
     )
 
 
@@ -203,9 +209,12 @@ def _advice(report: ShapeReport, budget: BudgetCurve) -> str:
         change = report.next_speedup - report.speedup
         parts.append(f"The best node to add is {report.next_node}: {change:+.3f}×.")
     if budget.best:
-        parts.append(f"Best of all: {budget.best} nodes, {max(budget.speedups):.2f}×.")
+        parts.append(
+            f"Best of the greedy trees: {budget.best} nodes, {max(budget.speedups):.2f}×, chosen "
+            "on these very texts."
+        )
     else:
-        parts.append("No tree beats plain decoding here.")
+        parts.append("No greedy tree beats plain decoding here.")
     return " ".join(parts)
 
 

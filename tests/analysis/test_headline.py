@@ -35,6 +35,16 @@ def test_methods_that_chance_could_have_ordered_are_not_ordered():
     assert "is the fastest" not in told
 
 
+def test_the_luckiest_of_many_methods_is_not_called_faster():
+    """p = .042 alone; as the first of five methods it is .21."""
+    lucky = [1.2, 1.05, 1.25, 1.02, 1.1]
+    assert headline(races(medusa=lucky)).startswith("medusa is the fastest")
+    slower = {name: [0.9, 0.95, 0.85, 0.9, 0.99] for name in ("a", "b", "c", "d")}
+    told = headline(races(medusa=lucky, **slower))
+    assert told.startswith("No method is clearly faster than plain decoding")
+    assert "may be chance (p = 0.21)" in told
+
+
 def test_plain_decoding_is_a_competitor():
     told = headline(races(medusa=[1.6, 0.7, 1.5, 0.8], lookahead=[0.5] * 4))
     assert told.startswith("No method is clearly faster than plain decoding over 4 prompts")

@@ -6,11 +6,12 @@ import pytest
 
 from explorer.analysis.race_reason import telling_step
 from explorer.analysis.speedup import figures_of, race_figures
+from explorer.records.step import LookaheadState
 from explorer.records.step_facts import StepFacts
 
 
-def facts(tokens=1, milliseconds=10.0, verify=10.0, rows=1, rejected=0):
-    return StepFacts(tokens, milliseconds, verify, rows, rejected)
+def facts(tokens=1, milliseconds=10.0, verify=10.0, guessing=0.0, rows=1, rejected=0):
+    return StepFacts(tokens, milliseconds, verify, guessing, rows, rejected)
 
 
 @pytest.fixture
@@ -42,6 +43,18 @@ def test_a_slower_lane_says_where_its_time_goes(race, step):
     guessing = race([step(verify=22, heads=40)] * 20, plain)
     assert guessing.reason.endswith("goes into guessing.")
     assert guessing.suggestion.settings == {}
+
+
+def test_no_cause_is_named_that_was_not_most_of_the_time(race, step):
+    plain = [step(verify=20)] * 20
+    judging = race([step(verify=22, heads=1, accept=30)] * 20, plain)
+    assert judging.reason.endswith("writes only 1.00 tokens.")
+
+
+def test_a_lookahead_windows_rows_count(step):
+    window = {"window": [[1, 2, 3, 4], [5, 6, 7, 8]], "guesses": [], "pool_size": 0}
+    looking = step(verify=20).model_copy(update={"lookahead": LookaheadState(**window)})
+    assert StepFacts.of(looking).rows == 1 + 7
 
 
 def test_rows_are_those_of_real_passes(make_trace):

@@ -67,6 +67,18 @@ def test_arrow_keys_walk_through_the_tokens_and_leave_the_steps_alone(alone, rec
     assert steps.step == 3
 
 
+def test_what_heads_knew_along_a_path_is_not_called_more(alone, recorded):
+    """Hydra heads were given the tokens between, as the text has them."""
+    steps, known = alone(), foresight(recorded)
+    settings = recorded.header.settings.model_copy(update={"method": "hydra"})
+    header = recorded.header.model_copy(update={"settings": settings, "shown": None})
+    steps.open(recorded.model_copy(update={"header": header}))
+    assert "Heads read their path" in steps.text(f"{CARD} .sx-foresight-legend")
+    index = next(i for i, one in enumerate(known) if tokens_ahead(one, 1) > 1)
+    steps.page.locator(f"{CARD} [role=option]").nth(index).click()
+    assert "between had been guessed right" in steps.text(f"{CARD} .sx-foresight-detail p")
+
+
 def test_a_run_without_heads_says_so(alone, recorded):
     steps = alone()
     bare = recorded.header.model_copy(update={"num_heads": 0, "prompt_position": None})

@@ -26,5 +26,5 @@ def test_the_json_and_the_table(fake, capsys, asked):
     assert result["methods"]["medusa"]["known"] == 0.5
     assert {"tokens", "overlap", "router_tokens_per_step", "nobody"} <= set(result)
     assert cli.main(["overlap", "Hi"]) == 0
-    assert "a bound" in capsys.readouterr().out
+    assert "knew beforehand" in capsys.readouterr().out
     assert "no method" in refused(capsys, "overlap", "Hi", "--methods", "magic")

@@ -11,7 +11,7 @@ from explorer.figures.palette import LOOKS
 from explorer.figures.race import race_figure
 from explorer.figures.tree import tree_figure
 from explorer.figures.tree_layout import tidy
-from explorer.figures.view import step_view
+from explorer.figures.view import StepView, step_view
 from explorer.records.errors import ExplorerError
 from explorer.records.piece import Piece
 from tests.trace_records import with_rival
@@ -47,6 +47,17 @@ def test_a_node_for_every_row_and_one_for_the_bonus(trace):
             drawn = nodes(figure, kind)
             assert (len(drawn.x) if drawn else 0) == step.verdicts.count(kind)
         assert (nodes(figure, "bonus") is not None) == (step.bonus is not None)
+
+
+def test_a_node_off_the_path_is_named_as_its_rule_has_it(trace):
+    view = step_view(trace, next(i for i, s in enumerate(trace.steps) if "pruned" in s.verdicts))
+    row = view.step.verdicts.index("pruned")
+    reasons = [*view.step.verdicts]
+    reasons[row] = "untried"
+    step = view.step.model_copy(update={"reasons": reasons})
+    told = tree_figure(StepView(step, view.shape, view.pieces))
+    texts = [text for data in told.data for text in data.hovertext or ()]
+    assert sum(text.endswith("<br>not tried") for text in texts) == 1
 
 
 def test_verdicts_differ_in_shape_line_and_size_not_only_in_colour():

@@ -6,8 +6,8 @@ import torch.nn.functional as F
 
 from explorer.heads.checkpoints import load_heads, save_heads
 from explorer.heads.hydra import first_heads
-from explorer.measuring.doctor import parameters_of
 from explorer.measuring.head_set import HeadSet
+from explorer.measuring.parameters import parameters_of
 from explorer.records.errors import ExplorerError
 from tests.heads.test_checkpoints import base, public_config
 from tests.heads.test_heads import H, K, V

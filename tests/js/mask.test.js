@@ -21,6 +21,16 @@ function headOf() {
   return { step: 0, layer: 1, head: 2, layers: 3, heads: 4, slots: [0, 2], weights };
 }
 
+test("rows of a lookahead window, which the mask leaves out, are named", () => {
+  assert.match(spoken(view(), null), /mask of 5 rows:/);
+  const window = [
+    [1, 2, 3],
+    [4, 5, 6],
+  ];
+  const looking = view({ lookahead: { window, guesses: [], pool_size: 0 } });
+  assert.match(spoken(looking, null), /mask of 5 rows of the tree, without the window's 5:/);
+});
+
 const kinds = (columns) => columns.map(({ kind }) => kind);
 
 test("the prefix is one column until it is opened, then a few tokens and the rest", () => {

@@ -32,6 +32,8 @@ test("a guess, its rank and its probability", () => {
   assert.match(sentences(view(), 1)[0], /^Head 1 guessed ‘l’ with 0\.50\.$/);
   assert.match(sentences(view(), 2)[0], /with 0\.25, its 2nd guess\.$/);
   assert.equal(nodeTitle(view(), 4), "o · depth 2 · 1st guess of head 2");
+  const drawn = view({ stages: ["step", "draft-medusa-drawn"] });
+  assert.equal(nodeTitle(drawn, 4), "o · depth 2 · 1st draw of head 2");
 });
 
 test("greedy acceptance: what it took, what it wanted instead, with figures", () => {

@@ -1,6 +1,7 @@
 """The audit tells ties from bugs: exact models, noisy ones, and planted bugs."""
 
 import threading
+from dataclasses import replace
 
 import pytest
 import torch
@@ -99,8 +100,6 @@ def text(model):
 
 
 def _noise(model, margin):
-    from dataclasses import replace
-
     return replace(measure_noise(model, [(PROMPT, REPLY[:4])], widths=(2,)), margin=margin)
 
 
@@ -117,6 +116,16 @@ def test_a_small_margin_is_a_tie_and_a_large_one_a_bug(model, text, at):
     assert bug.verdict == "divergence"
     for number in (f"{bug.margin:.4g}", f"{gap * 0.99:.4g}"):
         assert number in bug.explanation
+
+
+def test_how_many_positions_the_noise_could_decide(model):
+    """The share of positions where any difference would count as a tie."""
+    noise = measure_noise(model, [(PROMPT, REPLY)], widths=(2,))
+    leads = sorted(noise.leads)
+    assert len(leads) == len(REPLY)
+    assert noise.within == 0
+    assert replace(noise, margin=leads[10]).within == 10 / len(REPLY)
+    assert replace(noise, margin=leads[-1] + 1).within == 1
 
 
 def test_no_noise_no_ties(model, text):
