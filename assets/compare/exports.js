@@ -2,7 +2,7 @@
 
 import { download } from "../step_explorer/dom.js";
 import { NONE, percent, rate, ratio } from "../step_explorer/numbers.js";
-import { TUNED } from "./methods.js";
+import { isFitted, isTuned } from "./methods.js";
 
 /**
  * @import { ComparePage } from "./main.js"
@@ -119,7 +119,7 @@ export function csv(report) {
       report.prompts,
       report.machine || report.device,
       report.created,
-      TUNED.has(method) ? "fitted to the machine" : "untuned defaults",
+      isTuned(method, report.tree) ? "fitted to the machine" : "untuned",
       ...PREDICTED.map((field) => details?.prediction?.[field]),
     ];
   });
@@ -160,7 +160,9 @@ export function markdown(report) {
   } = report;
   const told = [
     `${model}, ${backend} on ${machine || device}, ${created.slice(0, 10)}: ${prompts} prompts, up to ${tokens} tokens each, greedy`,
-    `tree ${tree} for heads, the other methods' parameters at their untuned defaults`,
+    isFitted(tree)
+      ? `tree ${tree} for heads, the other methods' parameters at their untuned defaults`
+      : `tree ${tree} for heads, no method's parameters fitted to the machine`,
     "speedup: typical prompt, the geometric mean over the prompts ± a 95 % interval; total: all steps together, tokens/s over plain's",
     "acceptance by depth: of the steps that reached a depth.",
   ].join(", ");

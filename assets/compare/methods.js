@@ -6,8 +6,19 @@ import { s } from "../step_explorer/dom.js";
 /** @import { CompareSetup } from "../../types/page.js" */
 /** @typedef {CompareSetup["methods"][number]} Look */
 
-/** Those with nothing to fit, and those whose tree is fitted to the machine. */
-export const TUNED = new Set(["plain", "medusa", "hydra"]);
+const SHAPED = ["medusa", "hydra"]; // methods whose tree can be fitted to the machine
+const FITTED = ["auto", "fixed"]; // trees that are
+
+/** Whether a tree is one that was fitted to the machine. @param {string} tree */
+export const isFitted = (tree) => FITTED.includes(tree);
+
+/**
+ * Whether a method has nothing to fit, or a tree that was fitted to the machine.
+ * @param {string} method
+ * @param {string} tree of the comparison
+ */
+export const isTuned = (method, tree) =>
+  method === "plain" || (SHAPED.includes(method) && isFitted(tree));
 /** @type {Map<string, Look>} */
 const LOOKS = new Map();
 

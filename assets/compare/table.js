@@ -4,7 +4,7 @@ import { card } from "../step_explorer/card.js";
 import { button, h, replace } from "../step_explorer/dom.js";
 import { milliseconds, NONE, percent, plural, rate, ratio } from "../step_explorer/numbers.js";
 import { copyMarkdown, saveCsv, saveJson } from "./exports.js";
-import { badge, TUNED } from "./methods.js";
+import { badge, isFitted, isTuned } from "./methods.js";
 
 /**
  * @import { Child } from "../step_explorer/dom.js"
@@ -117,7 +117,9 @@ function hint(report, asked) {
     `up to ${plural(report.max_new_tokens, "token")} each`,
     "greedy",
     `tree ${report.tree}`,
-    "heads' trees fit this machine, the other methods' parameters are untuned defaults",
+    isFitted(report.tree)
+      ? "heads' trees fit this machine, the other methods' parameters are untuned defaults"
+      : "no method's parameters were fitted to this machine",
     report.model,
     report.backend,
     report.machine || report.device,
@@ -135,7 +137,7 @@ function row(page, name) {
   const heading = h(
     "th",
     { scope: "row", title },
-    h("span", { class: "cx-name" }, badge(name), name, untuned(name)),
+    h("span", { class: "cx-name" }, badge(name), name, untuned(name, page)),
   );
   const reason = page.comparison.report?.unavailable[name];
   if (reason) {
@@ -152,10 +154,11 @@ function row(page, name) {
 /**
  * What a method's speed may owe to its parameters: only trees are fitted to the machine.
  * @param {string} name
+ * @param {ComparePage} page
  */
-function untuned(name) {
-  if (TUNED.has(name)) return null;
-  const title = "Its parameters are defaults that were not fitted to this machine";
+function untuned(name, { comparison: { report } }) {
+  if (isTuned(name, report?.tree ?? "auto")) return null;
+  const title = "Its parameters were not fitted to this machine";
   return h("small", { class: "cx-untuned", title }, "untuned");
 }
 

@@ -168,6 +168,17 @@ test("the Markdown table says what was measured, with both speeds", () => {
   );
 });
 
+test("a tree that was not fitted to the machine is not called fitted", () => {
+  assert.match(markdown(REPORT), /tree auto for heads, the other methods' parameters at their/);
+  assert.ok(csv(REPORT).includes(",fitted to the machine,"));
+  const chosen = { ...REPORT, tree: "chain:3" };
+  assert.match(markdown(chosen), /tree chain:3 for heads, no method's parameters fitted/);
+  assert.deepEqual(csv(chosen).match(/,(fitted to the machine|untuned),/g), [
+    ",fitted to the machine,", // plain decoding has nothing to fit
+    ",untuned,",
+  ]);
+});
+
 test("one speedup far from the others does not stretch the axis", () => {
   const [, high] = rangeOf([1.1, 1.2, 7.3, 1.15, 1.3]);
   assert.ok(high < 3);
