@@ -40,6 +40,13 @@ export interface Example {
   settings?: Record<string, unknown>;
 }
 
+/** What a setting's input takes: the values of a choice, the range of a number; null: any text. */
+export type Offer =
+  | string[]
+  | { minimum: number; maximum: number | null; whole: boolean }
+  | null
+  | undefined;
+
 export type RecordedExample = Example & { file: string; base: URL };
 
 /** A message of explorer.ui.wire.Wire: a run's events from number `first` on. */

@@ -3,7 +3,7 @@
 
 /**
  * @import { Header } from "../../types/records.js"
- * @import { Example } from "../../types/page.js"
+ * @import { Example, Offer } from "../../types/page.js"
  */
 
 /** @type {Record<string, string | number | boolean | null>} */
@@ -51,6 +51,24 @@ export function wantedFrom(hash) {
       SETTINGS.filter((key) => given.has(key)).map((key) => [key, given.get(key)]),
     ),
   };
+}
+
+/**
+ * What is asked for, if the setting's input can take it, else what stands there now: an input that
+ * is given anything else refuses whatever comes after it.
+ * @param {unknown} asked
+ * @param {unknown} now
+ * @param {Offer} offer
+ */
+export function offered(asked, now, offer) {
+  if (asked === undefined || asked === null) return now;
+  if (typeof now === "boolean") return String(asked) === "true";
+  if (Array.isArray(offer)) return offer.includes(String(asked)) ? String(asked) : now;
+  if (!offer) return String(asked);
+  const number = String(asked).trim() === "" ? Number.NaN : Number(asked);
+  const { minimum, maximum, whole } = offer;
+  const fits = number >= minimum && number <= (maximum ?? Number.MAX_SAFE_INTEGER);
+  return fits && (!whole || Number.isInteger(number)) ? number : now;
 }
 
 /**

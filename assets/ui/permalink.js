@@ -1,6 +1,10 @@
 // Fills the prompt and the settings with what the address asks for; the values come in the order
-// of explorer.ui.settings.SettingsInputs.
-async (/** @type {string} */ prompt, /** @type {unknown[]} */ ...values) => {
+// of explorer.ui.settings.SettingsInputs, and what each of them may be.
+async (
+  /** @type {import("../../types/page.js").Offer[]} */ offers,
+  /** @type {string} */ prompt,
+  /** @type {unknown[]} */ ...values
+) => {
   // Of the app's own address only the path holds: a proxy may change scheme, host and port.
   const { pathname } = new URL(window.gradio_config?.root ?? "/", location.href);
   const root = `${location.origin}${pathname.replace(/\/$/, "")}/`;
@@ -12,7 +16,7 @@ async (/** @type {string} */ prompt, /** @type {unknown[]} */ ...values) => {
       return null;
     }
   };
-  const { SETTINGS, wantedFrom } = await import(`${root}step_explorer/permalink.js`);
+  const { SETTINGS, offered, wantedFrom } = await import(`${root}step_explorer/permalink.js`);
   const wanted = wantedFrom(location.hash);
   const examples = wanted.example ? await (await fetch(`${root}traces/index.json`)).json() : [];
   const example = examples.find(
@@ -20,14 +24,8 @@ async (/** @type {string} */ prompt, /** @type {unknown[]} */ ...values) => {
   );
   const named = wanted.prompt !== null || wanted.example !== null || wanted.trace !== null;
   const kept = named ? null : recalled(values.length + 1);
-  if (kept) return kept;
   const asked = { ...example?.settings, ...wanted.settings };
-  const typed = (/** @type {unknown} */ text, /** @type {unknown} */ like) => {
-    if (typeof like === "boolean") return String(text) === "true";
-    return typeof like === "number" && Number.isFinite(Number(text)) ? Number(text) : text;
-  };
-  return [
-    wanted.prompt ?? example?.prompt ?? prompt,
-    ...values.map((value, i) => (SETTINGS[i] in asked ? typed(asked[SETTINGS[i]], value) : value)),
-  ];
+  const text = kept ? kept[0] : (wanted.prompt ?? example?.prompt ?? prompt);
+  const setting = (/** @type {number} */ i) => (kept ? kept[i + 1] : asked[SETTINGS[i]]);
+  return [text, ...values.map((value, i) => offered(setting(i), value, offers[i]))];
 };

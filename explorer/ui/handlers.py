@@ -230,11 +230,12 @@ def _connect_settings(page: Page) -> None:
 def _connect_address(page: Page, demo: gr.Blocks) -> None:
     """Fill in prompt and settings from the page's address, and remember them as they change."""
     inputs = [page.prompt, *page.settings.listed()]
+    offers = gr.JSON(page.settings.offers(), visible=False)
     reads, keeps = (
         (ASSETS / "ui" / name).read_text(encoding="utf-8")
         for name in ("permalink.js", "remember.js")
     )
-    demo.load(None, inputs, inputs, js=reads, api_visibility="private")
+    demo.load(None, [offers, *inputs], inputs, js=reads, api_visibility="private")
     changes = [one.change for one in inputs]
     gr.on(changes, None, inputs, None, js=keeps, api_visibility="private")
 

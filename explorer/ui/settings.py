@@ -13,6 +13,8 @@ from explorer.ui.limits import Limits
 
 DEFAULTS = DecodeSettings()
 MAX_NEW_TOKENS = 1024  # of the slider
+# The values of a choice, the range of a number, or None where any text or a tick will do.
+Offer = list[str] | dict[str, Any] | None
 SHAPED = ("medusa", "hydra")  # methods whose tree a reader chooses
 ACCEPTANCE = [
     ("auto", "auto"),
@@ -51,6 +53,10 @@ class SettingsInputs:
         """The inputs in the order of `names`."""
         return [self.own.get(name) or getattr(self, name) for name in self.names()]
 
+    def offers(self) -> list[Offer]:
+        """What each of them may be, in the same order (`offered` of permalink.js)."""
+        return [_offer(component) for component in self.listed()]
+
     def dependent(self) -> list[gr.components.Component]:
         """The inputs that only some methods or rules use, in the order of `shown_settings`."""
         sampling = (self.top_p, self.top_k, self.seed)
@@ -61,6 +67,18 @@ class SettingsInputs:
     def names(cls) -> list[str]:
         """The settings' names, those of single methods at the end."""
         return [*(field.name for field in fields(cls) if field.name != "own"), *parameters()]
+
+
+def _offer(component: gr.components.Component) -> Offer:
+    if isinstance(component, gr.Dropdown) and not component.allow_custom_value:
+        return [str(value) for _, value in component.choices]
+    if isinstance(component, gr.Slider | gr.Number):
+        return {
+            "minimum": component.minimum,
+            "maximum": component.maximum,
+            "whole": component.precision == 0 or component.step == 1,
+        }
+    return None
 
 
 def shown_settings(method: str, acceptance: str, temperature: float) -> list[dict[str, Any]]:

@@ -138,6 +138,17 @@ def test_a_link_with_a_hostile_prompt_is_text(scripted_url, tab):
     assert page.dialogs == []
 
 
+def test_a_link_with_settings_that_no_input_takes_still_runs(scripted_url, tab):
+    evil = quote("<h1 id='evil'>Session expired</h1>")
+    wrong = f"method={evil}&root_rule={evil}&temperature=abc&top_p=9&max_new_tokens=1e9"
+    page = tab(f"{scripted_url}/#prompt=quick&{wrong}").ready()
+    page.wait_until("document.querySelector('#mx-prompt textarea').value === 'quick'")
+    page.run().done()
+    assert page.count("#evil") == 0
+    settings = page.ask("explorer.trace.header.settings")
+    assert (settings["method"], settings["temperature"]) == ("medusa", 0)
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1440, "light")])
 def test_nothing_is_wider_than_the_screen_and_nothing_moves(scripted_url, tab, width, scheme):
     page = tab(scripted_url, viewport={"width": width, "height": 844}, color_scheme=scheme).ready()

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hashOf, wantedFrom } from "../../assets/step_explorer/permalink.js";
+import { hashOf, offered, wantedFrom } from "../../assets/step_explorer/permalink.js";
 import { header } from "./records.js";
 
 const EXAMPLES = [{ name: "code", prompt: "Write code." }];
@@ -53,4 +53,21 @@ test("nonsense in the address asks for nothing", () => {
       settings: {},
     });
   }
+});
+
+test("a link sets what an input can take, and nothing else", () => {
+  const range = { minimum: 0, maximum: 2, whole: false };
+  assert.equal(offered("0.7", 0, range), 0.7);
+  for (const wrong of ["abc", "1e400", "-1", "2.1", "", " ", "NaN"]) {
+    assert.equal(offered(wrong, 0, range), 0);
+  }
+  const seed = { minimum: 0, maximum: null, whole: true };
+  assert.equal(offered("17", 0, seed), 17);
+  assert.equal(offered("1.5", 0, seed), 0);
+  assert.equal(offered("1e300", 0, seed), 0);
+  assert.equal(offered("hydra", "medusa", ["medusa", "hydra"]), "hydra");
+  assert.equal(offered("<h1>log in</h1>", "medusa", ["medusa", "hydra"]), "medusa");
+  assert.equal(offered("true", false, null), true);
+  assert.equal(offered("<b>", "", null), "<b>");
+  assert.equal(offered(undefined, "now", null), "now");
 });
