@@ -20,7 +20,7 @@ def execute(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Write the folder. No model is loaded."""
     from explorer.learn.site import write_site
 
-    out = Path(args.out)
+    out = Path(args.out).expanduser()
     files = write_site(out)
     return {
         "folder": str(out),

@@ -8,7 +8,8 @@ disk, a script holds it (assets/site/site.js).
 from __future__ import annotations
 
 import json
-import shutil
+import os
+import tempfile
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -50,6 +51,7 @@ NOTHING_TO_RUN = {
     "maxFile": 0,
     "newTokens": 0,
 }
+MANIFEST, PRODUCT = "site-files.json", "Medusa Explorer"  # what a later `site` may replace
 _NOT_SERVED = {".html", ".md"}
 _FETCHED = {".json", ".gz", ".js", ".css"}  # asked for by a page's code, if only to save a run
 
@@ -57,32 +59,62 @@ _FETCHED = {".json", ".gz", ".js", ".css"}  # asked for by a page's code, if onl
 def write_site(out: Path) -> list[Path]:
     """Write the site to a folder that is new, empty or holds an earlier site. Raises ExplorerError.
 
-    Returns the files.
+    Of an earlier site the files that it wrote are replaced, once all of the new one lie beside
+    them; files that somebody else put there stay. Returns the files.
     """
-    files = list(_files())
-    written = []
+    earlier = _earlier_files(out)
+    files = dict(_files())
+    listed = {"product": PRODUCT, "files": [*files, MANIFEST]}
+    files[MANIFEST] = json.dumps(listed, indent=1).encode()
     try:
-        _prepare(out)
-        for name, content in files:
-            path = out / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-            written.append(path)
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=out, prefix=".new-") as new:
+            for name, content in files.items():
+                _write(Path(new) / name, content)
+            for name in earlier:
+                (out / name).unlink(missing_ok=True)
+            for name in files:
+                (out / name).parent.mkdir(parents=True, exist_ok=True)
+                os.replace(Path(new) / name, out / name)
     except OSError as error:
         raise ExplorerError(
             f"The site cannot be written to {out} ({error.strerror}): choose another folder."
         ) from error
-    return written
+    return [out / name for name in files]
 
 
-def _prepare(out: Path) -> None:
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
+def _earlier_files(out: Path) -> list[str]:
+    """The files of an earlier site in the folder, by its own list. Raises ExplorerError."""
+    if out.is_symlink() and not out.exists():
+        raise ExplorerError(f"{out} is a link that leads nowhere: choose a folder.")
     if out.exists() and not out.is_dir():
         raise ExplorerError(f"{out} is a file: choose a folder.")
-    there = {path.name for path in out.iterdir()} if out.is_dir() else set()
-    if there and "site.js" not in there:
+    if out.resolve().is_relative_to(ASSETS.resolve()):
+        raise ExplorerError(f"{out} belongs to the product itself: choose a folder of your own.")
+    if not out.is_dir() or not any(out.iterdir()):
+        return []
+    names = _listed(out / MANIFEST)
+    if names is None:
         raise ExplorerError(f"{out} holds other files: choose a new or an empty folder.")
-    for folder in (*FOLDERS, "learn-data"):
-        shutil.rmtree(out / folder, ignore_errors=True)
+    root = out.resolve()
+    return [name for name in names if (root / name).resolve().is_relative_to(root)]
+
+
+def _listed(manifest: Path) -> list[str] | None:
+    """The names in an earlier site's list; None where this is none."""
+    try:
+        known = json.loads(manifest.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    if not isinstance(known, dict) or known.get("product") != PRODUCT:
+        return None
+    names = known.get("files")
+    return [str(name) for name in names] if isinstance(names, list) else None
 
 
 def _files() -> Iterator[tuple[str, bytes]]:
@@ -92,7 +124,6 @@ def _files() -> Iterator[tuple[str, bytes]]:
     if "Compare" in pages:
         setup = json.dumps({"methods": shown_methods(), **NOTHING_TO_RUN})
         yield "compare.html", _page("compare.html", "Compare", pages, setup=Markup(setup))
-        yield from _with_script("compare/recorded.json", RECORDED.read_bytes())
     place = Place(pages, script="site.js", main="learn-files/main.js", live="")
     yield "learn.html", document(place).encode()
     yield "site.js", (ASSETS / "site" / "site.js").read_bytes()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
 from functools import cache
 from pathlib import Path
 
 CACHE_VARIABLE = "MEDUSA_EXPLORER_CACHE"
+ROOM = 16 * 2**20  # bytes for compiled kernels, tokenizers, calibrations: a full disk takes none
 
 
 def chosen_folder() -> Path:
@@ -29,7 +31,7 @@ def chosen_folder() -> Path:
 
 
 def cache_folder() -> Path:
-    """Where to write: the chosen folder, or a temporary one if that is read-only."""
+    """Where to write: the chosen folder, or a temporary one if that is read-only or full."""
     return _writable(chosen_folder())
 
 
@@ -54,6 +56,6 @@ def _takes_files(folder: Path) -> bool:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
-            return True
+            return shutil.disk_usage(folder).free >= ROOM
     except OSError:
         return False

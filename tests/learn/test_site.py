@@ -1,13 +1,15 @@
 """The site without a server: its files, and modules as plain scripts."""
 
+import json
 import re
 
 import pytest
 
 from explorer.learn import site as site_files
 from explorer.learn.modules import NotRewrittenError, classic
-from explorer.learn.site import FOLDERS, write_site
+from explorer.learn.site import FOLDERS, MANIFEST, write_site
 from explorer.records.errors import ExplorerError
+from explorer.records.paths import ASSETS
 from tests.node import run_node
 
 LIMIT = 6_000_000  # bytes
@@ -60,15 +62,51 @@ def test_every_module_a_script_needs_is_there(site):
 
 
 def test_it_replaces_an_earlier_site_and_nothing_else(site, tmp_path):
+    manifest = json.loads((site / MANIFEST).read_text())
+    manifest["files"] += ["learn-data/gone.json", "../outside.txt"]
+    (site / MANIFEST).write_text(json.dumps(manifest))
+    for kept in (site.parent / "outside.txt", site / "learn-data" / "mine.txt"):
+        kept.write_text("precious")
     (site / "learn-data" / "gone.json").write_text("{}")
     write_site(site)
     assert not (site / "learn-data" / "gone.json").exists()
+    assert (site / "learn-data" / "mine.txt").exists()
+    assert (site.parent / "outside.txt").exists()
+    assert not list(site.glob(".new-*"))
     (tmp_path / "precious.txt").write_text("mine")
     with pytest.raises(ExplorerError, match="other files"):
         write_site(tmp_path)
     with pytest.raises(ExplorerError, match="is a file"):
         write_site(tmp_path / "precious.txt")
     assert set(FOLDERS) < {path.name for path in site.iterdir()}
+
+
+@pytest.mark.parametrize("name", ["site.js", MANIFEST])
+def test_a_folder_with_a_like_named_file_is_no_earlier_site(tmp_path, name):
+    (tmp_path / name).write_text("[]")
+    with pytest.raises(ExplorerError, match="other files"):
+        write_site(tmp_path)
+
+
+def test_the_product_and_a_link_to_nowhere_are_no_place_for_it(tmp_path):
+    with pytest.raises(ExplorerError, match="belongs to the product"):
+        write_site(ASSETS / "site")
+    (tmp_path / "nowhere").symlink_to(tmp_path / "gone")
+    with pytest.raises(ExplorerError, match="leads nowhere"):
+        write_site(tmp_path / "nowhere")
+
+
+def test_a_full_disk_leaves_the_earlier_site(tmp_path, monkeypatch):
+    write_site(tmp_path / "public")
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "public").rglob("*.html")}
+
+    def full(path, content):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(site_files, "_write", full)
+    with pytest.raises(ExplorerError, match="No space left"):
+        write_site(tmp_path / "public")
+    assert before == {path: path.stat().st_mtime_ns for path in before}
 
 
 MODULE = """\

@@ -1,6 +1,7 @@
 """A cache folder that cannot be written stops nothing."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -37,6 +38,15 @@ def test_a_folder_that_another_user_put_there_is_not_used(monkeypatch, tmp_path)
     monkeypatch.setattr(os, "getuid", lambda: 4711)
     assert cache_folder().parent == tmp_path
     assert cache_folder().name != "medusa-explorer-4711"
+
+
+def test_a_full_disk_is_not_written(monkeypatch, tmp_path):
+    chosen, usage = tmp_path / "mine", shutil.disk_usage
+    full = lambda path: usage(path)._replace(free=9_999) if path == chosen else usage(path)  # noqa: E731
+    monkeypatch.setattr(cache.shutil, "disk_usage", full)
+    monkeypatch.setenv(CACHE_VARIABLE, str(chosen))
+    assert cache_folder() == tmp_path / f"medusa-explorer-{os.getuid()}"
+    assert read_folders()[0] == chosen  # what lies there is still read
 
 
 def test_a_folder_that_can_be_written_is_used(monkeypatch, tmp_path):
