@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from explorer.analysis.diagnosis import Finding
 from explorer.commands.console import Console, number, table
 from explorer.commands.options import add_decode_options, load_lab, settings_from
 from explorer.commands.prompts import add_prompts_options
-from explorer.figures.checkup_text import HEALTHY
+from explorer.figures.checkup_text import HEALTHY, findings_of
 from explorer.records.files import write_text
 from explorer.records.methods import METHODS
 from explorer.records.prompts import BUILT_IN, read_prompts
@@ -93,8 +94,8 @@ def render(result: dict[str, Any]) -> str:
 def _findings(findings: list[dict[str, Any]]) -> list[str]:
     if not findings:
         return [HEALTHY]
+    told = findings_of([Finding.model_validate(found) for found in findings])
     return [
-        f"{place}. {found['title']} (costs {found['costs']:.0%})\n   {found['evidence']}\n"
-        f"   {found['remedy']}"
-        for place, found in enumerate(findings, start=1)
+        f"{place}. {title} ({costs})\n   {evidence}\n   {remedy}"
+        for place, (title, costs, evidence, remedy) in enumerate(told, start=1)
     ]

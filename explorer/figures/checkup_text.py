@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 
 from explorer.analysis.checkup import Checkup
-from explorer.analysis.diagnosis import WORTH, Finding
+from explorer.analysis.diagnosis import Finding
 
-HEALTHY = f"None of the causes that the doctor knows costs {100 * WORTH:.0f} % or more here."
+HEALTHY = "The doctor found none of the causes that it knows."
 
 
 def facts_of(checkup: Checkup) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from explorer.figures.numbers import count, plural, rate, ratio
 from explorer.records.serving import EngineRow, LoadFigures, Percentiles, ServerInfo
 
-SAME = 0.02  # of a ratio: less is no difference to speak of
+SAME = 0.1  # of a ratio of two single measurements: less may be the machine's doing
 RESPONSES = "from each response"
 COUNTERS = "from the server's counters, which count whatever else it served too"
 
@@ -69,7 +69,9 @@ def gain_words(speculative: Sequence[LoadFigures], plain: Sequence[LoadFigures])
     rest = ", ".join(f"{ratio(gain)}× at {level}" for level, gain in found[1:])
     falls = all(after < before + SAME for (_, before), (_, after) in pairwise(found))
     slower = next((level for level, gain in found if gain < 1 - SAME), None)
-    fades = "The gain fades with the load. " if falls and found[-1][1] < gain - SAME else ""
+    fades = ""
+    if falls and found[-1][1] < gain - SAME:
+        fades = f"{'The gain fades' if gain > 1 + SAME else 'Speculation loses'} with the load. "
     pays = "" if slower is None else f" From {count(slower)} at a time it is a slowdown."
     return f"{fades}{first}; {rest}.{pays}"
 
@@ -95,9 +97,9 @@ def difference_words(rows: Sequence[EngineRow]) -> str | None:
     ours, theirs = tree.speculation, chain.speculation
     per_step = [found.drafted / found.steps for found in (ours, theirs)]
     return (
-        f"{tree.engine} verifies {ratio(per_step[0])} guesses in a step, as many as are worth "
-        f"their row there, the second and third of a head among them; {chain.engine} takes each "
-        f"head's first guess only, always {per_step[1]:.0f}, and one miss ends the step. So they "
+        f"{tree.engine} verifies {ratio(per_step[0])} guesses in a step, those expected to be "
+        f"worth their row there, whichever guess of a head they are; {chain.engine} takes each "
+        f"head's first guess only, always {per_step[1]:.0f}, and one miss ends the step. They "
         f"write {ratio(ours.tokens_per_step)} and {ratio(theirs.tokens_per_step)} tokens per step. "
         "Seconds differ for other reasons: weights, kernels and scheduling are not the same."
     )

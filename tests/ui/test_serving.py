@@ -238,6 +238,13 @@ def test_the_gain_in_words():
     assert only == "0.50× the baseline at 8 requests at a time: 5.0 against 10.0 tokens/s."
 
 
+def test_small_differences_of_single_measurements_are_none():
+    plain = [figures(1, 20), figures(2, 40), figures(4, 60)]
+    words = serving_words.gain_words([figures(1, 20.4), figures(2, 37), figures(4, 42)], plain)
+    assert words.startswith("Speculation loses with the load. 1.02× the baseline at 1 request")
+    assert words.endswith("From 4 at a time it is a slowdown.")  # not from 2, at 0.93×
+
+
 def test_the_table_says_how_many_times_the_baselines_rate():
     html = serving_panels.figures("", {2: figures(2, 30)}, {2: figures(2, 20), 4: figures(4, 40)})
     assert html.count("×</td>") == 1
