@@ -3,8 +3,8 @@
 Every rule writes a reply to every prompt, and the base model reads the replies back, teacher-forced
 in one pass each, with its full distribution at temperature 1, however the text was drawn. Sampling
 is lossless, so its texts are those of the base model at that temperature; the distance of typical
-acceptance from them is its loss. Lower means likelier, not better: the greedy text, which has the
-lowest perplexity, is often dull.
+acceptance from them is its loss. Lower means likelier, not better: greedy text is likely, and often
+dull.
 """
 
 from __future__ import annotations
