@@ -8,6 +8,8 @@ import torch
 from explorer.analysis.tree_names import cartesian
 from explorer.decoding.cache import KVCache
 from explorer.decoding.loop import prefill
+from explorer.measuring.memory import extra_memory
+from explorer.models.storages import storages, tensors_of
 from explorer.records.errors import ExplorerError
 from explorer.records.events import TraceBuilder
 from explorer.records.files import dump_trace, read_trace, write_trace
@@ -176,6 +178,17 @@ def test_guesses_are_drawn_from_the_predictions_on_record(lab):
             assert shown == pytest.approx(offered.probs, abs=1e-5)
             compared += len(offered.ids)
     assert compared > 50
+
+
+def test_memory_counts_every_form_that_is_held(lab):
+    """Heads keep their stored weights beside those that a draft reads; so does the LM head."""
+    model, heads = lab.model, lab.heads["medusa"].heads
+    found = extra_memory(lab, DecodeSettings())
+    read = heads.compiled.num_bytes if heads.compiled else 0
+    assert found.weights_bytes == sum(storages(tensors_of(heads)).values()) + read
+    held = storages([*tensors_of(model.network), model.lm_head.weight, model.lm_head.stored])
+    assert found.base_bytes == sum(held.values())
+    assert found.parameters / found.base_parameters == pytest.approx(0.073, abs=0.001)
 
 
 def test_bad_input_is_one_sentence_and_the_lab_goes_on(lab):
