@@ -15,7 +15,7 @@ const GROUPS = [
   ["measured inputs", 5, "What goes into the formulas, from this very run"],
   ["tokens per step", 3, "τ: what the formulas make of it, and what was measured"],
   ["speedup", 3, "What the formulas expect, with the error of each, and what was measured"],
-  ["pays?", 2, "The break-even rule: as published, and with the root token counted"],
+  ["should it pay?", 2, "The break-even rule of the paper, and with the root token counted"],
 ];
 const COLUMNS = [
   [
@@ -44,8 +44,8 @@ const COLUMNS = [
     "measured",
     "All steps together: tokens per step over the step's time in plain tokens. (The table's speedup is the mean over prompts.)",
   ],
-  ["as published", "m·T_llm > k·T_draft + T_forward, with m accepted drafts"],
-  ["corrected", "A step also emits the base model's own token, so m + 1"],
+  ["paper's rule", "m·T_llm > k·T_draft + T_forward, with m accepted drafts"],
+  ["root counted", "A step also emits the base model's own token, so m + 1"],
 ];
 
 const SYMBOLS =

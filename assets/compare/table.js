@@ -36,7 +36,7 @@ const COLUMNS = [
     "Of the steps that reached a depth: the share that accepted any of the nodes there, depth 1 first. With a tree of each step's own, deep nodes stand only where the heads were sure, so the share can rise with depth; a chain has one node a depth. Hover a bar for the number of steps, and for the share of all steps, which is what vLLM prints per position.",
   ],
   [
-    "a step's time",
+    "where the time goes",
     "Share of a step's time: drafting (heads or draft model, and choosing), the verify pass, and the rest (accept and commit).",
   ],
   [
@@ -48,11 +48,11 @@ const COLUMNS = [
     "What the method holds beside the base model, counted from its tensors, and as a share of the base model's own.",
   ],
   [
-    "as plain",
+    "same text",
     "Prompts on which the method wrote plain decoding's very tokens, in this run. The link leads to the evidence, prompt by prompt.",
   ],
 ];
-const WIDTHS = [15.5, 6.5, 6, 12, 8, 13.5, 17, 6.5, 9.5, 11]; // percent, so that nothing moves as figures come
+const WIDTHS = [15.5, 6, 5.5, 11.5, 7.5, 17, 17, 6, 9, 10]; // percent, so that nothing moves as figures come
 const DEPTHS = 4;
 
 /** @param {ComparePage} page */

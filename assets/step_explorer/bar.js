@@ -27,16 +27,16 @@ export function barView(app, examples) {
     },
   });
   const needing = [
-    button("save", "Save this run as a trace", () => saveTrace(app.trace)),
+    button("Save", "Save this run as a trace", () => saveTrace(app.trace)),
     ...(PACKED
       ? []
       : [
-          button("html", "Save this run as one HTML file that opens offline", () =>
+          button("Save as web page", "Save this run as one HTML file that opens offline", () =>
             app.attempt(saveHtml(app.trace)),
           ),
         ]),
-    button("link", "Copy a link to this step", () => app.copyLink()),
-    button("present", "Presenter mode: large type, a step in stages (p)", () => app.present(true)),
+    button("Link", "Copy a link to this step", () => app.copyLink()),
+    button("Present", "Presenter mode: large type, a step in stages (p)", () => app.present(true)),
   ];
   const element = h(
     "div",
@@ -46,7 +46,7 @@ export function barView(app, examples) {
     h(
       "div",
       { class: "sx-tools" },
-      button("open", "Open a saved trace", () => input.click()),
+      button("Open file", "Open a saved trace", () => input.click()),
       ...needing,
       help(),
     ),
@@ -78,7 +78,7 @@ function help() {
   return h(
     "details",
     { class: "sx-help" },
-    h("summary", { title: "Keys" }, "keys"),
+    h("summary", { title: "Keys" }, "Keys"),
     h("table", {}, h("tbody", {}, ...rows)),
   );
 }

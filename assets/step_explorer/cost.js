@@ -3,7 +3,7 @@
 import { card } from "./card.js";
 import { h, replace } from "./dom.js";
 import { milliseconds, plural, ratio } from "./numbers.js";
-import { stepMs } from "./trace.js";
+import { nameOf, stepMs } from "./trace.js";
 
 /**
  * @import { Explorer } from "./main.js"
@@ -52,26 +52,37 @@ function costs(trace, { step }) {
   const [total, plain] = [stepMs(step), trace.rival?.usualMs ?? null];
   const longest = Math.max(total, plain ?? 0) || 1;
   /** @type {[part: string, milliseconds: number][]} */
-  const parts = PARTS.map((name) => [name, step.timings[name]]);
+  const parts = partsOf(trace).map((name) => [name, step.timings[name]]);
   const bars = [bar("this step", parts, total, longest)];
   if (plain) bars.push(bar(rivalStep(trace), [["plain", plain]], plain, longest));
   if (step.floor) bars.push(floorBar(step.floor, longest));
   const listed = h(
     "p",
     { class: "sx-parts" },
-    ...parts.map(([name, value]) =>
-      h("span", {}, h("i", { class: `sx-part is-${name}` }), `${name} ${milliseconds(value)}`),
+    ...parts.map(([name, value], i) =>
+      h(
+        "span",
+        {},
+        h("i", { class: `sx-part is-${name}` }),
+        `${name} ${milliseconds(value)}${i === parts.length - 1 ? " ms" : ""}`,
+      ),
     ),
-    h("span", {}, "ms"),
   );
   const drafted = (step.price ?? null) === null || step.token_ids.length > 1;
   return [
     ...bars,
     listed,
-    trace.figures && drafted ? pays(trace.figures, step) : null,
+    trace.figures && drafted ? pays(trace, trace.figures, step) : null,
     worth(step),
   ];
 }
+
+/**
+ * The parts of a step that the run has: no heads where none draft.
+ * @param {Pick<Trace, "steps">} trace
+ */
+export const partsOf = ({ steps }) =>
+  PARTS.filter((name) => steps.some(({ timings }) => timings[name] > 0));
 
 /** @param {Trace} trace */
 const rivalStep = ({ rival }) =>
@@ -96,14 +107,16 @@ function floorBar({ bytes, milliseconds: least, ...rest }, longest) {
 /**
  * Like with like: the step's own cost with its own yield, the run's with the run's. The line is what
  * the run needs, over what it makes; the dot is this step.
+ * @param {Trace} trace
  * @param {RaceFigures} figures
  * @param {Step} step
  */
-function pays({ lane, rival, break_even: needed }, step) {
+function pays(trace, { lane, rival, break_even: needed }, step) {
   const made = lane.tokens_per_step;
   if (needed === null || made === null || rival.tokens_per_second === null) return null;
   const perMs = rival.tokens_per_second / 1000;
   const gained = step.emitted.length;
+  const other = trace.rival ? nameOf(trace.rival).toLowerCase() : "the other method";
   const most = Math.max(needed, made, gained, 2) * 1.08;
   const at = (/** @type {number} */ value) => `${(100 * value) / most}%`;
   return h(
@@ -126,7 +139,7 @@ function pays({ lane, rival, break_even: needed }, step) {
     h(
       "p",
       {},
-      `The run pays from ${ratio(needed)} tokens per step, makes ${ratio(made)}; this step from ${ratio(stepMs(step) * perMs)}, gave ${gained}.`,
+      `While this step wrote ${gained}, ${other} would write ${ratio(stepMs(step) * perMs)} tokens; on average over the run ${ratio(made)} and ${ratio(needed)}.`,
     ),
   );
 }
@@ -138,11 +151,11 @@ function pays({ lane, rival, break_even: needed }, step) {
 function worth({ price = null, promise = null, token_ids: { length: rows } }) {
   if (price === null) return null;
   if (rows === 1) return h("p", { title: WORTH }, "No guess was worth a row.");
-  const expected = promise === null ? "" : `, ${ratio(promise)} expected`;
+  const expected = promise === null ? "" : `; ${ratio(promise)} are expected of them`;
   return h(
     "p",
     { title: WORTH },
-    `Estimates: ${plural(rows - 1, "node")} for ${ratio(price)} tokens${expected}`,
+    `Estimates: checking ${plural(rows - 1, "guess", "guesses")} costs the time of ${ratio(price)} tokens${expected}.`,
   );
 }
 

@@ -16,6 +16,7 @@ import { nameOf } from "./trace.js";
 
 const DEEPEST_LOOK = 4;
 const LONGEST = 2000; // characters of one token that are shown
+const TURNING = /[\u202a-\u202e\u2066-\u2069]/; // of text's direction
 const MAX_BEFORE = 4096; // tokens of the continued reply that are shown
 
 /** @param {Explorer} app */
@@ -152,15 +153,18 @@ class LaneText {
   /**
    * Keep a token in sight; the page itself never scrolls.
    * @param {number} index
+   * @param {boolean} last on the last line, so that what came before it is seen, too
    */
-  reveal(index) {
+  reveal(index, last) {
     const element = this.elements[Math.min(index, this.elements.length - 1)];
     if (!element) return;
     const top = element.offsetTop;
     const { scrollTop, clientHeight } = this.box;
     const line = parseFloat(getComputedStyle(this.box).lineHeight);
-    if (top >= scrollTop && top + line <= scrollTop + clientHeight) return;
-    this.box.scrollTop = line * Math.ceil(Math.max(0, top + line - clientHeight) / line);
+    if (!last && top >= scrollTop && top + line <= scrollTop + clientHeight) return;
+    // A word begins a little below the top of its line: less than a quarter of it.
+    const below = top + 0.75 * line - clientHeight;
+    this.box.scrollTop = line * Math.ceil(Math.max(0, below) / line);
   }
 
   /**
@@ -184,7 +188,7 @@ class LaneText {
     const { text, rest } = this.#assembler.add(trace.piece(id));
     const element = this.#open ?? this.box.appendChild(h("span"));
     const [short, cut] = [text.slice(0, LONGEST), text.length > LONGEST ? " …" : ""];
-    element.className = `sx-tok ${look}`;
+    element.className = `sx-tok ${look}${TURNING.test(text) ? " is-turning" : ""}`;
     element.textContent = readable(short) + cut + rest;
     this.#open = rest ? element : null;
     return element;
@@ -222,8 +226,8 @@ function mark(app, ours, theirs) {
   theirs.mark([0, 0], written);
   if (moment === null) return;
   app.store.afterwards(() => {
-    ours.reveal(end - 1);
-    theirs.reveal(written - 1);
+    ours.reveal(known - 1, state.presenter);
+    theirs.reveal(written - 1, state.presenter);
   });
 }
 

@@ -44,7 +44,10 @@ export function maskView(app) {
   function draw() {
     const { view } = app;
     [parts, pointed] = [null, null];
-    if (!view) return s("svg", { viewBox: "0 0 10 10" });
+    if (!view) {
+      picture.note.textContent = ""; // what it says is of another run
+      return s("svg", { viewBox: "0 0 10 10" });
+    }
     const weighs = app.state.form === "weights";
     const shown = weighs ? app.attention.shown : null;
     const head = shown ?? (weighs ? app.attention.backdrop : null);
@@ -271,13 +274,13 @@ function rowLabels(app, grid, view, names) {
     const y = grid.y(row) + grid.cell / 2 + 3.5 * grid.unit;
     const label = s(
       "text",
-      { class: "sx-token sx-end", x: grid.left - 30 * grid.unit, y },
+      { class: "sx-token sx-end", x: grid.left - grid.numbers, y },
       `${view.label(row, LABEL)} ${signOf(app, view, row)}`,
     );
     const position = view.step.context_length + view.shape.depths[row];
     names.append(
       label,
-      s("text", { class: "sx-quiet sx-end", x: grid.left - 6, y }, String(position)),
+      s("text", { class: "sx-quiet sx-end", x: grid.left - 6, y }, count(position)),
     );
     return label;
   });

@@ -1,5 +1,7 @@
 // Where the mask's cells stand: a few columns for the prefix, one for each row of the pass.
 
+import { count } from "./numbers.js";
+
 /**
  * @import { Explorer } from "./main.js"
  * @import { Picture } from "./picture.js"
@@ -74,7 +76,9 @@ export function gridOf(app, picture, view, columns) {
   const open = columns.some(({ kind }) => kind === "token");
   const apart = columns.filter(({ kind }) => kind !== "token").length;
   const label = (LABEL + 2) * CHARACTER * unit;
-  const [left, topLabel] = [label + 34 * unit, label * 1.06];
+  const last = count(view.step.context_length + Math.max(...view.shape.depths));
+  const numbers = Math.max(30, 7 * last.length + 12) * unit; // room for positions
+  const [left, topLabel] = [label + numbers + 4 * unit, label * 1.06];
   const across = width - left - 14 - APART;
   const room = Math.min((height - topLabel - 4) / view.rows, across / (view.rows + before));
   const least = LABELLED * unit;
@@ -93,6 +97,7 @@ export function gridOf(app, picture, view, columns) {
   const x = (/** @type {number} */ row) => left + (before + row) * cell + 2 * APART;
   return {
     cell,
+    numbers,
     left,
     top,
     labelled: cell >= least,

@@ -41,6 +41,12 @@ export function probability(value) {
 }
 
 /**
+ * For a column of figures: signs instead of words.
+ * @param {number} value
+ */
+export const inColumn = (value) => probability(value).replace("over", ">").replace("under", "<");
+
+/**
  * For narrow places: .62, or ‹.01.
  * @param {number} value
  */

@@ -8,6 +8,9 @@ import { button, replace } from "./dom.js";
 const STEP = 1.3;
 const [LEAST, MOST] = [0.3, 5];
 
+/** @param {Element} box */
+const measured = ({ clientWidth: width, clientHeight: height }) => ({ width, height });
+
 export class Picture {
   zoom = 1;
   /** @type {SVGSVGElement | null} */
@@ -46,6 +49,7 @@ export class Picture {
   }
 
   redraw() {
+    if (this.size.width <= 0) this.size = measured(this.box); // it may have come into view just now
     if (this.size.width <= 0 || this.size.height <= 0) return; // it is not on view
     const svg = this.draw(this);
     if (svg === this.svg) return;

@@ -1,7 +1,6 @@
 // Presenter mode: large type, nothing but the picture, and a step revealed in six stages.
 
 import { button, h, replace } from "./dom.js";
-import { LAST_STAGE } from "./store.js";
 import { placeOf, stages } from "./verdicts.js";
 
 /**
@@ -32,7 +31,7 @@ export function presenterView(app) {
     if (!any("presenter", "stage", "step", "trace") || !app.state.presenter || !app.view) return;
     const all = stages(app.view);
     const { stage } = app.state;
-    app.element.classList.toggle("is-committed", stage === LAST_STAGE);
+    app.element.dataset.stage = String(stage); // presenter.css shows what a stage is about
     const lesson = lessonOf(app.trace);
     replace(
       chips,

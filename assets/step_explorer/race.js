@@ -26,13 +26,9 @@ const MARGIN = { left: 30, right: 8, top: 6, bottom: 16 };
 export function raceView(app) {
   /** @type {Parts | null} */
   let parts = null;
-  const picture = new Picture(
-    "race",
-    "The race",
-    "tokens over time, each method timed on its own",
-    draw,
-    { zooms: false },
-  );
+  const picture = new Picture("race", "The race", "tokens over time, each timed alone", draw, {
+    zooms: false,
+  });
   function draw() {
     const scale = scaleOf(app, picture.size);
     const svg = s("svg", {
@@ -92,7 +88,7 @@ export function raceView(app) {
  */
 function scaleOf(app, { width, height }) {
   const { trace } = app;
-  const seconds = roundUp(Math.max(0.5, trace.seconds));
+  const seconds = roundUp(Math.max(0.1, trace.seconds));
   const tokens = roundUp(Math.max(16, trace.tokens.length, trace.rival?.tokens.length ?? 0));
   const [wide, tall] = [width - MARGIN.left - MARGIN.right, height - MARGIN.top - MARGIN.bottom];
   return {

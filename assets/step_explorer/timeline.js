@@ -55,7 +55,7 @@ export function timelineView(app, tools) {
     const cursor = s("rect", {
       class: "sx-cursor",
       y: scale.top - 4,
-      height: scale.height - scale.top + 3,
+      height: Math.max(0, scale.height - scale.top + 3),
     });
     const rival = s("path", { class: "sx-rival-mark" });
     const rivalText = s("text", { class: "sx-quiet", y: scale.top - 4 });
@@ -124,7 +124,9 @@ export function timelineView(app, tools) {
     if (any("trace", "presenter", "live")) picture.redraw();
     if (any("trace", "grown")) fill();
     else if (any("step", "stage")) place();
-    if (!app.view) replace(title, "No steps yet");
+    if (app.view) return;
+    replace(title, "No steps yet");
+    picture.note.textContent = ""; // what it says is of another run
   });
   return picture.element;
 }

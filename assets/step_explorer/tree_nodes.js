@@ -2,6 +2,7 @@
 
 import { s } from "./dom.js";
 import { probability, shortProbability } from "./numbers.js";
+import { ACCEPT_STAGE } from "./store.js";
 import { descendants } from "./tree_layout.js";
 import { SIGNS } from "./verdicts.js";
 
@@ -10,6 +11,9 @@ import { SIGNS } from "./verdicts.js";
  * @import { Grid } from "./tree.js"
  * @import { View } from "./verdicts.js"
  */
+
+// Pixels from a node to where the edge to it turns: a probability has room between them.
+const TURN = 31;
 
 /**
  * Draw a row's node and the edge to it; both are given back.
@@ -37,19 +41,21 @@ export function drawNode(app, view, grid, row, edges, marks) {
     "data-row": row,
   });
   const radius = grid.unit * (2.6 + 4.2 * Math.sqrt(base)) * Math.min(1, grid.line / 14);
+  const reach = Math.min(grid.line, 34 * grid.unit);
   group.append(
     s("rect", {
       class: "sx-hit",
       x: x - 9,
-      y: y - grid.line / 2,
+      y: y - reach / 2,
       width: grid.column,
-      height: grid.line,
+      height: reach,
     }),
     s("circle", { class: "sx-ring", cx: x, cy: y, r: radius + 3.5 * grid.unit }),
     shapeOf(kind, x, y, radius),
   );
   const folded = grid.folded.has(row) ? ` ▸+${descendants(shape, row)}` : "";
-  const leaf = folded || shape.children[row].length === 0;
+  const goesOn = state.stage >= ACCEPT_STAGE && row === step.accepted.at(-1) && step.bonus !== null;
+  const leaf = !goesOn && (folded || shape.children[row].length === 0);
   if (grid.line >= 9 * grid.unit || kind === "accepted") {
     group.append(
       s(
@@ -92,7 +98,7 @@ export function drawNode(app, view, grid, row, edges, marks) {
  */
 function drawEdge(view, grid, row, kind, radius) {
   const [from, to] = [grid.at(view.shape.parents[row]), grid.at(row)];
-  const turn = to.x - 20 * grid.unit;
+  const turn = to.x - TURN * grid.unit;
   const path =
     from.y === to.y
       ? `M${from.x} ${from.y}H${to.x - radius}`
@@ -116,7 +122,7 @@ export function drawBonus(view, grid, edges, marks) {
   edges.append(
     s("path", {
       class: "sx-edge is-bonus",
-      d: `M${from.x} ${from.y}H${to.x - 20 * grid.unit}V${to.y}H${to.x - 5 * grid.unit}`,
+      d: `M${from.x} ${from.y}H${to.x - 14 * grid.unit}V${to.y}H${to.x - 5 * grid.unit}`,
     }),
   );
   const label = view.token(step.bonus, grid.limit);

@@ -3,7 +3,7 @@
 
 import { card } from "./card.js";
 import { button, h, Marked, replace, rowOf } from "./dom.js";
-import { count, probability } from "./numbers.js";
+import { count, inColumn } from "./numbers.js";
 import { ACCEPT_STAGE, COINS_STAGE } from "./store.js";
 import { trialTable } from "./trials.js";
 import { nodeTitle, placeOf, SIGNS, sentences, stages } from "./verdicts.js";
@@ -199,7 +199,7 @@ function topList(title, top, held, view) {
       "tr",
       { class: id === held ? "is-held" : null },
       h("td", {}, view.token(id, 12)),
-      h("td", {}, h("i", { style: `width:${share}%` }), probability(top.probs[i])),
+      h("td", {}, h("i", { style: `width:${share}%` }), inColumn(top.probs[i])),
     );
   });
   return h("table", {}, h("caption", {}, title), h("tbody", {}, ...rows));
@@ -241,14 +241,14 @@ function tableRow(view, row, typical) {
     view.label(row, 14),
     String(shape.depths[row]),
     drafted ? String(shape.ranks[row] + 1) : "",
-    drafted ? probability(step.draft_probs[row]) : "",
-    drafted ? probability(step.joint_probs[row]) : "",
-    probability(step.base_probs[row]),
+    drafted ? inColumn(step.draft_probs[row]) : "",
+    drafted ? inColumn(step.joint_probs[row]) : "",
+    inColumn(step.base_probs[row]),
     count(step.base_ranks[row] + 1),
     count(step.context_length + shape.depths[row]),
     view.meaning(row),
   ];
-  if (typical) cells.splice(8, 0, drafted ? probability(step.thresholds?.[row] ?? 0) : "");
+  if (typical) cells.splice(8, 0, drafted ? inColumn(step.thresholds?.[row] ?? 0) : "");
   return cells;
 }
 

@@ -278,7 +278,7 @@ function stepPlaces(view) {
     nodes: plural(rows - 1, "node"),
     rows: plural(rows + extra, "row"),
     extra: count(extra),
-    kept: kept ? plural(kept, "draft") : "no draft",
+    kept: kept ? plural(kept, "guess", "guesses") : "no guess",
     held: plural(kept, "guess", "guesses"),
     tried: plural(step.trials?.length ?? 0, "guess", "guesses"),
     gained: plural(step.emitted.length, "token"),

@@ -127,19 +127,18 @@ class Calibration(Schema):
         """The result in words, with its numbers; all of them are expectations."""
         nodes = len(self.tree)
         facts = (
-            f"{nodes} node{'s' if nodes > 1 else ''}, {self.expected_tokens_per_step:.2f} tokens "
-            f"per step at {mean_cost(self.cost_curve)(nodes + 1):.2f} times a one-row pass"
+            f"{nodes} guess{'es' if nodes > 1 else ''}: {self.expected_tokens_per_step:.2f} tokens "
+            f"per step, each pass {mean_cost(self.cost_curve)(nodes + 1):.2f} times as long"
         )
         basis = ", from guessed accuracies" if self.basis == "guess" else ""
+        speed = f"to run {self.expected_speedup:.2f}× as fast as plain decoding ({facts}{basis})"
         if self.pays:
             return (
-                f"Speculation should pay here: {self.expected_speedup:.2f}× plain decoding is "
-                f"expected of the best fixed tree ({facts}{basis}){self._auto}."
+                f"Speculation should pay here: the best fixed tree is expected {speed}{self._auto}."
             )
         return (
-            "Speculation with a fixed tree does not pay here: even the best is expected to run at "
-            f"{self.expected_speedup:.2f}× plain decoding ({facts}{basis}){self._auto}. Auto "
-            "drafts only where the heads are sure enough."
+            "Speculation with a fixed tree does not pay here: even the best is expected "
+            f"{speed}{self._auto}. Auto drafts only where the heads are sure enough."
         )
 
     @property
@@ -147,7 +146,7 @@ class Calibration(Schema):
         if self.auto_speedup is None:
             return ""
         return (
-            f"; of auto {self.auto_speedup:.2f}× ({self.auto_nodes:.1f} nodes on average, "
+            f"; auto {self.auto_speedup:.2f}× ({self.auto_nodes:.1f} guesses on average, "
             f"{self.auto_tokens_per_step:.2f} tokens per step)"
         )
 

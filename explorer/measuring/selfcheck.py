@@ -34,7 +34,10 @@ LIMITS = (64, 16)  # rows that a product of the LM head is limited to, the first
 # Largest difference of two right computations, as a share of the logits' spread.
 SAME_MEANING = {"fp32": 1e-3}
 SAME_MEANING_ROUNDED = 0.2  # on backends that round
-EXACT = "Bit-exact on this machine: a token's hidden state does not depend on the pass's width."
+EXACT = (
+    "Bit-exact on this machine: the same text, bit for bit, however many tokens are checked at "
+    "once."
+)
 log = logging.getLogger(__name__)
 NOT_EXACT = "Not bit-exact: this backend's results vary in the last bits with the pass's width."
 

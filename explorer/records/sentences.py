@@ -124,10 +124,10 @@ GUESSES = {
 
 # A step has seven sentences: what it did, and one for each of its six stages.
 STEPS = {
-    "step": "One pass over {rows} accepted {kept}: {gained} gained.",
+    "step": "One pass over {rows}: {kept} accepted, {gained} gained.",
     "step-window": (
-        "One pass over {rows}, {extra} of them the lookahead window's, accepted {kept}: {gained}"
-        " gained."
+        "One pass over {rows}, {extra} of them the lookahead window's: {kept} accepted, {gained} "
+        "gained."
     ),
     "step-bare": "No draft in this step: one pass over {rows}, {gained} gained.",
     "step-last": "Last token: it was already known, so there was nothing to check.",
@@ -191,7 +191,7 @@ STEPS = {
     "accept-bare": "There was no guess to judge, so only the root counts.",
     "accept-trials": "{tried} were tried, each with a coin of its own, and {held} accepted.",
     "commit": (
-        "{stay} of the cache stay, {vanish} are discarded; {bonus} is the next root. The step took "
+        "The cache keeps {stay} and discards {vanish}; {bonus} is the next root. The step took "
         "{total} ms."
     ),
     "commit-last": "The step took {total} ms, and the run ended with it.",

@@ -106,7 +106,7 @@ def settings_inputs(limits: Limits) -> SettingsInputs:
             list(METHODS),
             value=PLAIN,
             label="Against",
-            info="The other lane of the race: plain decoding, or another method.",
+            info="The rival in the race: plain decoding, or another method.",
             elem_id="mx-against",
         )
         tree = gr.Dropdown(
@@ -132,7 +132,7 @@ def settings_inputs(limits: Limits) -> SettingsInputs:
             value=DEFAULTS.max_new_tokens,
             step=1,
             label="Max new tokens",
-            info="Maximum for both lanes.",
+            info="At most, for both methods.",
             elem_id="mx-new-tokens",
         )
     with gr.Row():

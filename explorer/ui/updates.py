@@ -73,7 +73,7 @@ def _status_html(session: Session, worker: ModelWorker) -> str:
     if session.phase == "waiting":
         return _waiting(session, worker)
     if session.phase == "running":
-        return panels.status("running", "Decoding: both lanes take turns.")
+        return panels.status("running", "Decoding: both methods take turns.")
     if session.phase == "failed":
         return panels.status("failed", session.problem)
     if session.phase == "stopped":
@@ -103,11 +103,10 @@ def _waiting(session: Session, worker: ModelWorker) -> str:
 
 
 def _done(session: Session) -> str:
-    same = (
-        "Both lanes wrote the same tokens."
-        if session.tokens[0] == session.tokens[1]
-        else "The texts differ: `python -m explorer audit` shows why."
-    )
-    if session.sampling:
-        same = "With sampling, each lane draws its own text."
-    return f"Done: {numbers.plural(len(session.tokens[0]), 'token')}. {same}"
+    if session.tokens[0] == session.tokens[1]:
+        said = "Both methods wrote the same tokens."
+    elif session.sampling:
+        said = "The texts differ: with sampling, each method draws its own."
+    else:
+        said = "The texts differ: the command 'python -m explorer audit' shows why."
+    return f"Done: {numbers.plural(len(session.tokens[0]), 'token')}. {said}"

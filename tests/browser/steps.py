@@ -112,7 +112,8 @@ class Steps:
 
     def save(self, folder: Path) -> Trace:
         """Press save and read the file."""
-        return read_trace(self.download(lambda: self.page.click(".sx-topbar >> text=save"), folder))
+        button = ".sx-topbar >> text=/^Save$/"
+        return read_trace(self.download(lambda: self.page.click(button), folder))
 
 
 def full_step(trace: Trace, number: int = 1) -> tuple[Step, int]:

@@ -97,7 +97,7 @@ def test_lost_messages_are_asked_for_again(alone):
 
 def test_the_exported_page_opens_offline(alone, browser, trace, tmp_path):
     steps = alone().open(trace)
-    path = steps.download(lambda: steps.page.click(".sx-topbar >> text=html"), tmp_path)
+    path = steps.download(lambda: steps.page.click(".sx-topbar >> text=web page"), tmp_path)
     context = browser.new_context(offline=True, viewport={"width": 1440, "height": 900})
     page, errors = context.new_page(), []
     page.on("pageerror", lambda error: errors.append(str(error)))

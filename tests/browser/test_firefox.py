@@ -63,7 +63,8 @@ def landed(steps: Steps, downloads: Path, act, read):
 
 def saved(steps: Steps, downloads: Path) -> Trace:
     """Press save and read the file."""
-    return landed(steps, downloads, lambda: steps.page.click(".sx-topbar >> text=save"), read_trace)
+    button = ".sx-topbar >> text=/^Save$/"
+    return landed(steps, downloads, lambda: steps.page.click(button), read_trace)
 
 
 def test_a_recorded_run_plays_and_is_scrubbed_with_keys(alone):

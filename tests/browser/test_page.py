@@ -113,6 +113,24 @@ def test_an_error_message_is_text_too(scripted_url, tab):
 def test_empty_prompt(scripted_url, tab):
     page = tab(scripted_url).ready().run("   ")
     page.wait_for_status("The prompt is empty")
+    page.page.set_viewport_size({"width": 390, "height": 844})
+    status = "document.querySelector('.mx-status')"
+    page.page.evaluate(f"() => {{ {status}.textContent = 'A long sentence. '.repeat(20); }}")
+    page.wait_until(f"{status}.scrollHeight <= {status}.clientHeight + 1")  # read to its end
+
+
+def test_notes_about_the_model_lie_over_open_settings(scripted_url, tab):
+    page = tab(scripted_url).ready()
+    page.open_settings()
+    page.page.click(".mx-notes summary")
+    page.wait_until(
+        """(() => {
+            const list = document.querySelector(".mx-notes ul");
+            list.style.minHeight = "300px";
+            const { left, bottom } = list.getBoundingClientRect();
+            return list.contains(document.elementFromPoint(left + 20, bottom - 20));
+        })()"""
+    )
 
 
 def test_a_link_brings_prompt_settings_and_step(scripted_url, tab):

@@ -52,8 +52,25 @@ def test_a_tree_is_built_by_clicking_and_by_the_keyboard(page, scripted_url):
     lab.wait_for_function(
         "n => document.querySelectorAll('[data-does=remove]').length < n", arg=grown
     )
-    lab.wait_for_selector("#tl-budget .main-svg")
+    lab.wait_for_selector("#tl-budget .main-svg .xtitle")
     assert "estimate" in lab.inner_text("#tl-summary")
+    lab.evaluate("document.body.classList.add('dark')")
+    dark = lab.evaluate(
+        """() => {
+            const chart = document.querySelector("#tl-budget .js-plotly-plot");
+            const soft = document.body.appendChild(document.createElement("p"));
+            soft.style.color = "var(--sx-soft)";
+            const style = (e) => getComputedStyle(e);
+            const layers = [...chart.querySelectorAll(".main-svg")];
+            const grounds = layers.map((e) => style(e).background);
+            const words = style(chart.querySelector(".xtitle")).fill;
+            return [grounds.join(), words, style(soft).color];
+        }"""
+    )
+    assert "255, 255, 255" not in dark[0]  # a chart stands on the page's own ground
+    assert dark[1] == dark[2]
+    choice = "getComputedStyle(document.querySelector('#tl-source input')).textOverflow"
+    assert lab.evaluate(choice) == "ellipsis"  # not under the arrow of its list
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -107,7 +107,7 @@ def test_cost_names_every_part_and_from_when_the_tree_pays(steps, trace):
     told = steps.show(number).text(".sx-cost")
     for name in ("heads", "draft", "verify", "accept", "commit"):
         assert f"{name} {getattr(step.timings, name):.1f}" in told
-    assert "The run pays from" in told
+    assert "on average over the run" in told
     assert f"{len(trace.new_token_ids) / len(trace.steps):.2f}" in told
 
 
@@ -144,7 +144,8 @@ def test_cost_tells_what_nodes_had_to_be_worth(alone, trace):
     assert "Estimates" not in steps.show(1).text(".sx-cost")
     assert "No guess was worth a row." in steps.show(2).text(".sx-cost")
     nodes = len(second.token_ids) - 1
-    assert f"Estimates: {nodes} nodes for 0.46 tokens" in steps.show(3).text(".sx-cost")
+    worth = f"Estimates: checking {nodes} guesses costs the time of 0.46 tokens"
+    assert worth in steps.show(3).text(".sx-cost")
 
 
 def test_the_last_token_costs_no_pass_and_writes_nothing(alone):
@@ -207,3 +208,21 @@ def test_the_lane_and_its_curve_are_called_by_the_method(alone, trace):
     steps = alone().open(trace.model_copy(update={"header": header}))
     assert steps.page.text_content(".sx-race-name.is-own") == "Hydra"
     assert steps.text(".sx-lane-head.is-own h2") == "Hydra"
+
+
+def test_a_run_that_begins_shows_no_words_of_the_one_before(steps):
+    assert steps.show(3).text(".sx-timeline .sx-hint")
+    steps.ask("explorer.receive({run: 'next', first: 0, events: [], live: true})")
+    steps.wait("explorer.view === null")
+    assert steps.text(".sx-timeline h2") == "No steps yet"
+    assert steps.text(".sx-timeline .sx-hint") == ""
+    assert steps.text(".sx-mask > .sx-hint") == ""
+
+
+def test_what_a_step_cost_is_read_without_scrolling(alone):
+    steps = alone("step_explorer/index.html", reduced_motion="reduce")
+    steps.wait("explorer.view !== null")
+    body = "document.querySelector('.sx-cost-body')"
+    for width in (1440, 390):
+        steps.page.set_viewport_size({"width": width, "height": 900})
+        steps.wait(f"{body}.scrollHeight <= {body}.clientHeight + 1")

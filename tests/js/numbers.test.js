@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   count,
+  inColumn,
   milliseconds,
   ordinal,
   percent,
@@ -47,6 +48,11 @@ table(probability, [
   [0.9951, "over 0.99"],
   [0.00009, "under 0.0001"],
   [0.0012345, "0.0012"],
+  [0.625, "0.63"],
+]);
+table(inColumn, [
+  [0.9951, "> 0.99"],
+  [0.00009, "< 0.0001"],
   [0.625, "0.63"],
 ]);
 table(shortProbability, [

@@ -96,7 +96,7 @@ test("a node below one that was not accepted was never reached", () => {
 test("a trace of before says no more than it holds", () => {
   const old = view({ reasons: null, stages: null });
   assert.match(last(old, 2), /not accepted\. This trace was saved before/);
-  assert.match(stepSentence(old), /over 5 rows accepted 1 draft/);
+  assert.match(stepSentence(old), /over 5 rows: 1 guess accepted/);
   assert.ok(stages_(old).every(([, , sentence]) => !sentence.includes("{")));
 });
 
@@ -133,7 +133,7 @@ test("the rows of a lookahead window are rows of the pass", () => {
   ];
   const seen = view({ lookahead: { window, guesses: [], pool_size: 0 }, stages });
   assert.match(stepSentence(seen), /over 10 rows, 5 of them the lookahead window's/);
-  assert.match(stages_(seen)[5][2], /2 rows of the cache stay, 8 are discarded/);
+  assert.match(stages_(seen)[5][2], /The cache keeps 2 rows and discards 8;/);
 });
 
 test("the run says who guesses; old traces leave it to the method's name", () => {
@@ -146,13 +146,13 @@ test("the run says who guesses; old traces leave it to the method's name", () =>
 });
 
 test("a step in one sentence, and in six stages", () => {
-  assert.match(stepSentence(view()), /over 5 rows accepted 1 draft: 2 tokens gained\.$/);
+  assert.match(stepSentence(view()), /over 5 rows: 1 guess accepted, 2 tokens gained\.$/);
   const none = view({ emitted: [10], accepted: [0] });
-  assert.match(stepSentence(none), /accepted no draft: 1 token gained\.$/);
+  assert.match(stepSentence(none), /: no guess accepted, 1 token gained\.$/);
   const told = stages_(view());
   assert.equal(told.length, 6);
   assert.match(told[0][2], /2 heads guess/);
-  assert.match(told[5][2], /2 rows of the cache stay, 3 are discarded; ‘p’ is the next root/);
+  assert.match(told[5][2], /The cache keeps 2 rows and discards 3; ‘p’ is the next root/);
   assert.ok(told.every(([, , sentence]) => sentence.endsWith(".")));
 });
 

@@ -136,7 +136,7 @@ def test_calibrate_end_to_end(model, heads, steady, make_trace, step):
     # Its second guess is right and has 0.4: where a row costs less, auto takes it along.
     assert found.auto_tokens_per_step == pytest.approx(2, abs=0.1)
     assert found.auto_nodes >= 2
-    assert f"of auto {found.auto_speedup:.2f}×" in found.sentence
+    assert f"; auto {found.auto_speedup:.2f}×" in found.sentence
     assert [c.context_length for c in found.cost_curve] == [128, 384]  # 512 less the widest pass
     assert files.load_calibration(found.key) == found
     assert said[-1][1] < 1

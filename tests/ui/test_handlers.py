@@ -10,6 +10,7 @@ import pytest
 
 from explorer.records.errors import ExplorerError
 from explorer.records.methods import parameters
+from explorer.ui import updates
 from explorer.ui.examples import CHANGED, EXAMPLES
 from explorer.ui.handlers import Handlers
 from explorer.ui.limits import PRIVATE, PUBLIC
@@ -66,7 +67,7 @@ def test_a_run_streams_every_event_once_and_in_order():
     session, sent = finished(handlers)
     page, told = handlers.page, messages(handlers, sent)
     assert session.phase == "done"
-    assert "Both lanes wrote the same tokens" in sent[-1][page.status]
+    assert "Both methods wrote the same tokens" in sent[-1][page.status]
     firsts = [message["first"] for message in told]
     lengths = [len(message["events"]) for message in told]
     assert firsts == [0, *itertools.accumulate(lengths)][:-1]
@@ -283,3 +284,23 @@ def test_a_model_without_heads_races_plain_against_plain():
 
     list(handlers_of(Bare()).run(None, "hi", *values()))
     assert asked == ["plain"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "temperature", "told"),
+    [
+        (([5, 6], [5, 6]), 0.0, "Both methods wrote the same tokens."),
+        (([5, 6], [5, 6]), 0.7, "Both methods wrote the same tokens."),
+        (([5, 6], [5, 7]), 0.7, "The texts differ: with sampling, each method draws its own."),
+        (([5, 6], [5, 7]), 0.0, "python -m explorer audit"),
+    ],
+)
+def test_the_end_of_a_run_says_what_was_compared(texts, temperature, told):
+    handlers = handlers_of()
+    session, _ = finished(handlers)
+    settings = session.header.settings.model_copy(update={"temperature": temperature})
+    session.header = session.header.model_copy(update={"settings": settings})
+    session.tokens = texts
+    said = updates.status(handlers.page, session, handlers.worker)[handlers.page.status]
+    assert told in said
+    assert "`" not in said  # no markup of another language
