@@ -16,8 +16,7 @@ const CHARACTER = 6.7; // pixels of a label's character
 /** @typedef {ReturnType<typeof gridOf>} Grid */
 
 const [MIN_LINE, MAX_LINE] = [15, 34];
-const [MIN_COLUMN, MAX_COLUMN] = [72, 150];
-const SMALLEST = 50; // a column before a class, where nothing scrolls
+const [MIN_COLUMN, MAX_COLUMN] = [50, 150]; // as narrow as a phone needs it
 
 /** @param {Looking} app */
 export function treeView(app) {
@@ -127,15 +126,13 @@ function gridOf(app, picture, view, opened) {
   const { place, lines } = tidy(view.shape, folded);
   /** @type {(value: number, least: number, most: number) => number} */
   const clamp = (value, least, most) => Math.max(least * unit, Math.min(most * unit, value));
-  const { presenter } = app.state;
-  const tallest = presenter ? 2 * MAX_LINE : MAX_LINE;
+  const tallest = app.state.presenter ? 2 * MAX_LINE : MAX_LINE;
   const line = clamp((height - 6) / (lines + 1), MIN_LINE, tallest) * picture.zoom;
   const deepest = app.state.stage === 0 ? 0 : Math.max(...view.shape.depths);
   const columns = deepest + 2;
   const margin = 12 * unit;
   const column =
-    clamp((width - margin) / columns, presenter ? SMALLEST : MIN_COLUMN, MAX_COLUMN) *
-    Math.max(1, picture.zoom);
+    clamp((width - margin) / columns, MIN_COLUMN, MAX_COLUMN) * Math.max(1, picture.zoom);
   const limit = Math.max(3, Math.floor((column - 26 * unit) / (CHARACTER * unit)));
   /** @type {(place: Place) => { x: number, y: number }} */
   const spot = ({ column: x, line: y }) => ({ x: margin + x * column, y: (y + 1.6) * line });

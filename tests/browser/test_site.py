@@ -98,7 +98,7 @@ def test_a_recorded_run_is_saved_as_a_file_that_holds_all(site):
     page = site("index.html")
     page.wait_for_function("window.explorer?.trace.header")
     with page.expect_download() as saved:
-        page.click("button:text-is('html')")
+        page.click("button:text-is('Save as web page')")
     text = saved.value.path().read_text(encoding="utf-8")
     assert "importmap" in text
     assert "is_prime" in text or "prime" in text
