@@ -161,6 +161,7 @@ export class Explorer extends Looking {
       source: `${source} · ${describe(trace)}`,
     });
     this.store.touch("trace");
+    this.playback.settle();
     if (play && !calm()) this.playback.start(0);
   }
 

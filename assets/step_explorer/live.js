@@ -111,6 +111,7 @@ export class Live {
     const ended = this.#app.state.live && !live;
     if (ended && this.#app.state.follow)
       this.#app.store.set({ step: this.#app.trace.tellingStep, row: null, resting: true });
+    if (ended) this.#app.playback.settle();
     this.#app.store.set({ live, ...(live ? {} : { follow: false }) });
     this.#app.store.touch("grown");
   }

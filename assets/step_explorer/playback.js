@@ -8,12 +8,37 @@
 /** @type {[factor: string, name: string][]} */
 export const SPEEDS = [
   ["step", "1 step a second"],
+  ["0.01", "measured pace ×1/100"],
+  ["0.02", "measured pace ×1/50"],
+  ["0.05", "measured pace ×1/20"],
+  ["0.1", "measured pace ×1/10"],
   ["0.25", "measured pace ×¼"],
   ["0.5", "measured pace ×½"],
   ["1", "measured pace ×1"],
   ["2", "measured pace ×2"],
   ["4", "measured pace ×4"],
 ];
+
+const WATCHED = 5; // seconds that the eye needs for a race
+const SLOWER = ["0.5", "0.25", "0.1", "0.05", "0.02", "0.01"];
+
+/**
+ * The paces at which a race of so many seconds is offered: as measured, and two slower ones, the last
+ * slow enough to be watched.
+ * @param {number} seconds
+ */
+export function pacesOf(seconds) {
+  const enough = SLOWER.findIndex((pace) => seconds / Number(pace) >= WATCHED);
+  const last = enough < 0 ? SLOWER.length - 1 : Math.max(1, enough);
+  return ["1", SLOWER[last - 1], SLOWER[last]];
+}
+
+/**
+ * A pace in a word: ×¼.
+ * @param {string} pace
+ */
+export const paceName = (pace) =>
+  SPEEDS.find(([speed]) => speed === pace)?.[1].replace("measured pace ", "") ?? "";
 
 export class Playback {
   /** @type {number} */
@@ -52,6 +77,12 @@ export class Playback {
   stop() {
     cancelAnimationFrame(this.#frame);
     this.app.store.set({ playing: false, clock: null });
+  }
+
+  /** Play a run so slowly that its race can be watched; a step a second, where that was chosen. */
+  settle() {
+    const { state, trace } = this.app;
+    if (state.speed !== "step") this.app.store.set({ speed: pacesOf(trace.seconds)[2] });
   }
 
   /**

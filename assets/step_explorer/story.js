@@ -3,6 +3,7 @@
 
 import { button, h, replace } from "./dom.js";
 import { NONE, plural, ratio } from "./numbers.js";
+import { paceName, pacesOf } from "./playback.js";
 import { nameOf } from "./trace.js";
 
 /**
@@ -12,20 +13,13 @@ import { nameOf } from "./trace.js";
  * @import { Trace } from "./trace.js"
  */
 
-/** @type {[speed: string, text: string][]} Factors of measured time. */
-const PACES = [
-  ["1", "×1"],
-  ["0.5", "×½"],
-  ["0.25", "×¼"],
-];
-
 /** @param {Explorer} app */
 export function storyView(app) {
   const figure = h("div", { class: "sx-speedup" });
   const reason = h("p", { class: "sx-reason" });
   const next = h("div", { class: "sx-next" });
-  const paces = PACES.map(([speed, text]) =>
-    button(text, `Watch the race at ${text} of the measured pace`, () => watch(app, speed)),
+  const paces = [0, 1, 2].map((i) =>
+    button("", "", () => watch(app, pacesOf(app.trace.seconds)[i])),
   );
   const replay = h(
     "div",
@@ -51,16 +45,26 @@ export function storyView(app) {
   };
   app.store.subscribe((any) => {
     if (any("trace", "grown", "live")) draw();
-    if (any("trace", "playing", "speed", "step")) {
-      paces.forEach((one, i) => {
-        one.disabled = !app.view || app.state.live;
-        const on = app.state.playing && app.state.speed === PACES[i][0];
-        one.setAttribute("aria-pressed", String(on));
-      });
+    if (any("trace", "live", "playing", "speed", "step")) {
+      pacesOf(app.trace.seconds).forEach((pace, i) => offer(app, paces[i], pace));
     }
   });
   draw();
   return element;
+}
+
+/**
+ * @param {Explorer} app
+ * @param {HTMLButtonElement} one
+ * @param {string} pace
+ */
+function offer({ state, view }, one, pace) {
+  const title = `Watch the race at ${paceName(pace)} of the measured pace`;
+  if (one.textContent !== paceName(pace)) one.textContent = paceName(pace);
+  one.title = title;
+  one.setAttribute("aria-label", title);
+  one.disabled = !view || state.live;
+  one.setAttribute("aria-pressed", String(state.playing && state.speed === pace));
 }
 
 /**
