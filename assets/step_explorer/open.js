@@ -2,7 +2,7 @@
 
 import { base64 } from "./dom.js";
 import { FORMAT_VERSION, Trace } from "./trace.js";
-import { firstFault } from "./validate.js";
+import { firstFault, isTooLong, MAX_STEPS } from "./validate.js";
 
 export const SUFFIX = ".json.gz";
 export const MAX_BYTES = 64 * 2 ** 20; // of JSON, after decompression
@@ -55,6 +55,11 @@ export function traceOf(record, name) {
   if (version !== FORMAT_VERSION) {
     throw new OpenError(
       `${name} needs a Medusa Explorer that reads trace format ${version}; this one reads format ${FORMAT_VERSION}: open it with the version that saved it.`,
+    );
+  }
+  if (isTooLong(record)) {
+    throw new OpenError(
+      `${name} has a lane of more than ${MAX_STEPS.toLocaleString("en")} steps, which no run has: choose a ${SUFFIX} file that Medusa Explorer saved.`,
     );
   }
   const fault = firstFault(record);

@@ -4,7 +4,8 @@ import { NODES, STEPS } from "./reasons.js";
 import { MAX_ATTENTION } from "./trace.js";
 
 const MAX_NODES = 513;
-const MAX_STEPS = 16_384;
+export const MAX_STEPS = 4_096; // of a run, each of which writes a token
+const MAX_MILLISECONDS = 1e12;
 const MAX_TOP = 16;
 const MAX_SLOTS = 128;
 const VERDICTS = new Set(["root", "accepted", "rejected", "pruned"]);
@@ -17,11 +18,15 @@ const VERDICTS = new Set(["root", "accepted", "rejected", "pruned"]);
 /** @type {Check} */
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 /** @type {Check} */
+const isNone = (value) => value === null || value === undefined;
+/** @type {Check} */
 const isCount = (value) => Number.isSafeInteger(value) && value >= 0;
 /** @type {Check} */
 const isShare = (value) => Number.isFinite(value) && value >= 0 && value <= 1;
 /** @type {Check} */
-const isTime = (value) => Number.isFinite(value) && value >= 0;
+const isAmount = (value) => Number.isFinite(value) && value >= 0;
+/** @type {Check} */
+const isTime = (value) => isAmount(value) && value <= MAX_MILLISECONDS;
 /** @type {Check} */
 const isText = (value) => typeof value === "string";
 /** @type {(value: Unknown, check: Check, most?: number) => boolean} */
@@ -37,6 +42,13 @@ export function firstFault(record) {
     piecesFault(record.pieces) ?? laneFault(record) ?? rivalFault(record) ?? attentionFault(record)
   );
 }
+
+/**
+ * Whether a lane has more steps than a run has, which is seen before any of them is checked.
+ * @param {Unknown} record
+ */
+export const isTooLong = ({ steps, rival }) =>
+  [steps, rival?.steps].some((lane) => Array.isArray(lane) && lane.length > MAX_STEPS);
 
 /** @param {Unknown} lane */
 const laneFault = (lane) =>
@@ -62,11 +74,12 @@ function headerFault(header) {
   const continued = header.continued_tokens ?? 0;
   if (!isCount(continued) || continued > header.prompt_ids.length) return "header.continued_tokens";
   if (!listOf(header.eos_ids, isCount)) return "header.eos_ids";
+  if (!isTime(header.prefill_ms)) return "header.prefill_ms";
   const { settings } = header;
   if (!isObject(settings) || !isText(settings.method) || !isText(settings.tree)) {
     return "header.settings";
   }
-  if (!isText(settings.acceptance) || !isTime(settings.temperature)) return "header.settings";
+  if (!isText(settings.acceptance) || !isAmount(settings.temperature)) return "header.settings";
   const shown = header.shown ?? null;
   if (shown !== null && !(isObject(shown) && isText(shown.title) && isText(shown.drafter))) {
     return "header.shown";
@@ -119,7 +132,7 @@ function isTree(tree) {
  * @param {Unknown} trees
  */
 function stepsFault(steps, trees) {
-  if (!Array.isArray(steps) || steps.length > MAX_STEPS) return "steps";
+  if (!Array.isArray(steps)) return "steps";
   for (const [i, step] of steps.entries()) {
     const fault = isObject(step) ? stepFault(step, trees) : "not a record";
     if (fault) return `steps.${i}.${fault}`;
@@ -160,14 +173,11 @@ function stepFault(step, trees) {
     return "stages";
   const offered = step.draft_top ?? null;
   if (offered !== null && !long(offered, isTop)) return "draft_top";
-  const price = step.price ?? null;
-  if (price !== null && !isTime(price)) return "price";
-  const floor = step.floor ?? null;
-  if (floor !== null && !(isObject(floor) && isCount(floor.bytes) && isTime(floor.milliseconds))) {
-    return "floor";
-  }
+  const unpaid = ["price", "promise"].find((name) => !(isNone(step[name]) || isTime(step[name])));
+  if (unpaid) return unpaid;
+  if (!(isNone(step.floor) || isFloor(step.floor))) return "floor";
   const over = step.over_floor ?? null;
-  if (over !== null && !isTime(over)) return "over_floor";
+  if (over !== null && !isAmount(over)) return "over_floor";
   /** @type {Check} */
   const isRow = (row) => isCount(row) && row < n;
   if (!listOf(step.accepted, isRow) || step.accepted.length === 0) return "accepted";
@@ -214,6 +224,13 @@ function fitsStep({ layer, head: number, layers, heads, slots, weights }, step, 
     /^[A-Za-z0-9+/]*={0,2}$/.test(weights)
   );
 }
+
+/** @type {Check} */
+const isFloor = (floor) =>
+  isObject(floor) &&
+  isCount(floor.bytes) &&
+  isTime(floor.milliseconds) &&
+  (isNone(floor.arithmetic_ms) || isTime(floor.arithmetic_ms));
 
 /** @type {Check} */
 const isTrial = (trial) =>

@@ -16,7 +16,7 @@ from typing import Annotated
 from pydantic import Field, field_validator, model_validator
 
 from explorer.records.errors import ExplorerError
-from explorer.records.record import MAX_ROWS, Entries, Record, TokenId
+from explorer.records.record import MAX_ROWS, Entries, Record, TokenId, Whole
 
 ONE = 65_535  # the 16-bit number that stands for a weight of 1
 MAX_VALUES = 21_000  # weights of one record: 56 KB as base64
@@ -37,12 +37,12 @@ class AttentionHead(Record):
              of the path from the root to the row itself, both included. All other weights are 0.
     """
 
-    step: int = Field(ge=0)
+    step: Whole
     layer: Number
     head: Number
     layers: Number
     heads: Number
-    slots: Entries[Annotated[int, Field(ge=0)]] = Field(min_length=1, max_length=MAX_SLOTS)
+    slots: Entries[Whole] = Field(min_length=1, max_length=MAX_SLOTS)
     weights: str = Field(max_length=MAX_CHARACTERS, pattern=r"^[A-Za-z0-9+/]*={0,2}$")
 
     @model_validator(mode="after")

@@ -6,12 +6,14 @@ import gzip
 import io
 import zlib
 from pathlib import Path
+from typing import Any
 
 import pydantic_core
 from pydantic import ValidationError
 
 from explorer.records.errors import ExplorerError
 from explorer.records.schema import FORMAT_VERSION, Trace
+from explorer.records.step import MAX_STEPS
 from explorer.records.upgrade import trace_of_format_1
 
 SUFFIX = ".json.gz"
@@ -32,13 +34,15 @@ def dump_trace(trace: Trace) -> bytes:
     return out.getvalue()
 
 
-def parse_trace(data: bytes, name: str = "trace") -> Trace:
+def parse_trace(data: bytes, name: str = "trace", most: int | None = None) -> Trace:
     """The trace in the bytes of a `.json.gz` file; `name` stands for it in error messages.
 
-    Raises ExplorerError for anything but a complete, valid trace of a known format version.
+    `most` is how many bytes of JSON it may hold, None the usual number. Raises ExplorerError for
+    anything but a complete, valid trace of a known format version.
     """
-    value = _json_value(_inflate(data, name), name)
+    value = _json_value(_inflate(data, name, most or MAX_BYTES), name)
     read = READERS[_version(value, name)]
+    _require_possible(value, name)
     try:
         return read(value)
     except ValidationError as error:
@@ -81,7 +85,7 @@ def read_trace(path: str | Path) -> Trace:
     try:
         path = path.expanduser()
         if path.stat().st_size > MAX_BYTES:
-            raise _too_large(path.name)
+            raise _too_large(path.name, MAX_BYTES)
         data = path.read_bytes()
     except (OSError, RuntimeError, ValueError) as error:  # RuntimeError: ~nobody has no home
         reason = getattr(error, "strerror", None) or str(error).rstrip(".")
@@ -98,12 +102,12 @@ def _mistake(error: ValidationError) -> str:
     return f"{where:.80}: {first['msg']:.200}"
 
 
-def _inflate(data: bytes, name: str) -> bytes:
-    """Decompress at most MAX_BYTES: a decompression bomb is refused before it is inflated."""
+def _inflate(data: bytes, name: str, most: int) -> bytes:
+    """Decompress at most so many bytes: a decompression bomb is refused before it is inflated."""
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-            inflated = file.read(MAX_BYTES + 1)
-            if len(inflated) <= MAX_BYTES:
+            inflated = file.read(most + 1)
+            if len(inflated) <= most:
                 file.read(1)  # reaching the end checks the length and checksum of the file
     except gzip.BadGzipFile as error:
         raise ExplorerError(
@@ -112,8 +116,8 @@ def _inflate(data: bytes, name: str) -> bytes:
         ) from error
     except (EOFError, zlib.error) as error:
         raise ExplorerError(f"{name} is cut short or damaged: save it again.") from error
-    if len(inflated) > MAX_BYTES:
-        raise _too_large(name)
+    if len(inflated) > most:
+        raise _too_large(name, most)
     if len(inflated) > MAX_RATIO * max(len(data), SMALL):
         raise ExplorerError(
             f"{name} repeats the same few bytes over and over: choose a {SUFFIX} file "
@@ -146,7 +150,22 @@ def _version(value: object, name: str) -> int:
     return version
 
 
-def _too_large(name: str) -> ExplorerError:
+def _require_possible(value: Any, name: str) -> None:
+    """Refuse more steps than a run has before the first of them is checked. Raises ExplorerError.
+
+    `plain` is what format 1 calls the tokens of the other lane.
+    """
+    rival = value.get("rival")
+    theirs = rival.get("steps") if isinstance(rival, dict) else None
+    lanes = value.get("steps"), value.get("plain"), theirs
+    if any(isinstance(lane, list) and len(lane) > MAX_STEPS for lane in lanes):
+        raise ExplorerError(
+            f"{name} has a lane of more than {MAX_STEPS:,} steps, which no run has: choose a "
+            f"{SUFFIX} file that Medusa Explorer saved."
+        )
+
+
+def _too_large(name: str, most: int) -> ExplorerError:
     return ExplorerError(
-        f"{name} is larger than {MAX_BYTES // 2**20} MB: record a shorter run or a smaller tree."
+        f"{name} is larger than {most // 2**20} MB: record a shorter run or a smaller tree."
     )

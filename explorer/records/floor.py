@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from explorer.records.record import Record
+from explorer.records.record import Milliseconds, Record, Whole
 
 
 class StepFloor(Record):
@@ -14,6 +14,6 @@ class StepFloor(Record):
     integer products, `arithmetic_ms` is None and the floor is that of memory alone.
     """
 
-    bytes: int = Field(ge=0, description="weights of model and heads, keys and values")
-    milliseconds: float = Field(ge=0, allow_inf_nan=False)
-    arithmetic_ms: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    bytes: Whole = Field(description="weights of model and heads, keys and values")
+    milliseconds: Milliseconds
+    arithmetic_ms: Milliseconds | None = None

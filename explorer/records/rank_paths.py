@@ -16,6 +16,7 @@ from explorer.records.errors import ExplorerError
 from explorer.records.paths import ASSETS
 
 MAX_NODES = 512
+MAX_RANKS = 1 << 24  # no vocabulary has more tokens (heads_config.py)
 RankPath = tuple[int, ...]
 HOW_TO_WRITE = (
     "write auto, fixed, root, chain:3, cartesian:3,2,1, dynamic:8, a published tree such as "
@@ -63,8 +64,8 @@ def cartesian_paths(widths: Sequence[int]) -> tuple[RankPath, ...]:
 def checked_paths(paths: Iterable[Sequence[int]]) -> tuple[RankPath, ...]:
     """Rank paths that make a tree, as they were given.
 
-    Raises ExplorerError for a path that is empty, repeated, negative or without its parent, and
-    for more than MAX_NODES nodes.
+    Raises ExplorerError for a path that is empty, repeated, negative, beyond any vocabulary or
+    without its parent, and for more than MAX_NODES nodes.
     """
     listed = [tuple(path) for path in paths]
     if len(listed) > MAX_NODES:
@@ -79,6 +80,11 @@ def checked_paths(paths: Iterable[Sequence[int]]) -> tuple[RankPath, ...]:
         if not path or any(rank < 0 for rank in path):
             raise ExplorerError(
                 f"{_shown(path)} is no rank path: give one rank (0, 1, …) per depth."
+            )
+        if max(path) >= MAX_RANKS:
+            raise ExplorerError(
+                f"The tree asks for rank {max(path)!s:.40} but no vocabulary has so many tokens: "
+                "use small ranks, 0 for a head's first prediction."
             )
         if len(path) > 1 and path[:-1] not in known:
             raise ExplorerError(
@@ -130,4 +136,4 @@ def _listed(value: object) -> list[list[int]]:
 
 
 def _shown(path: RankPath) -> str:
-    return str(list(path[:12])) if len(path) <= 12 else f"{list(path[:12])} …"
+    return f"{list(path[:12])!s:.120}{' …' if len(path) > 12 else ''}"

@@ -24,7 +24,12 @@ MAX_ROWS = 513  # in a pass: 512 nodes and the root
 # A hostile file may hold millions of wrong entries, and the first one is enough.
 Entries = Annotated[list[T], Field(fail_fast=True)]
 Table = Annotated[dict[K, T], WrapValidator(_one_by_one)]
-TokenId = Annotated[int, Field(ge=0)]
+# assets/step_explorer/validate.js has the same bounds: whole numbers that a browser reads exactly,
+# and times whose sums, squares and ratios stay numbers.
+MAX_MILLISECONDS = 1e12  # 31 years
+Whole = Annotated[int, Field(ge=0, lt=2**53)]
+TokenId = Whole
+Milliseconds = Annotated[float, Field(ge=0.0, le=MAX_MILLISECONDS)]
 
 
 def without(given: Any, *computed: str) -> Any:

@@ -14,8 +14,8 @@ from pydantic import ConfigDict, Field, model_validator
 from explorer.records.attention import MAX_ATTENTION_HEADS, AttentionHead
 from explorer.records.figures import RaceFigures
 from explorer.records.piece import Piece
-from explorer.records.record import MAX_ROWS, Entries, Record, Table, TokenId
-from explorer.records.step import MAX_HEADS, MAX_STEPS, Milliseconds, Position, Rank, Step
+from explorer.records.record import MAX_ROWS, Entries, Milliseconds, Record, Table, TokenId
+from explorer.records.step import MAX_HEADS, MAX_STEPS, Position, Rank, Step
 
 FORMAT_VERSION = 2  # 1: explorer/records/upgrade.py
 

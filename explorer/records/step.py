@@ -11,16 +11,25 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, computed_field, model_validator
 
 from explorer.records.floor import StepFloor
-from explorer.records.record import MAX_ROWS, Entries, Record, TokenId, without
+from explorer.records.record import (
+    MAX_MILLISECONDS,
+    MAX_ROWS,
+    Entries,
+    Milliseconds,
+    Record,
+    TokenId,
+    Whole,
+    without,
+)
+from explorer.records.settings import MAX_NEW_TOKENS
 
-MAX_STEPS = 16_384
+MAX_STEPS = MAX_NEW_TOKENS  # each of them writes a token
 MAX_HEADS = 16
 TOP_HEADS = 16  # predictions of a head kept at every position
 TOP_BASE = 5  # predictions of the base model kept at every row
 
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
-Milliseconds = Annotated[float, Field(ge=0.0)]
-Rank = Annotated[int, Field(ge=0)]
+Rank = Whole
 Verdict = Literal["root", "accepted", "rejected", "pruned"]
 Code = Annotated[str, Field(max_length=40)]
 
@@ -39,7 +48,7 @@ class Position(Record):
     predicts t+1 from it, head k predicts t+1+k.
     """
 
-    index: int = Field(ge=0)
+    index: Whole
     base_choice: TokenId
     heads: Entries[TopTokens] = Field(max_length=MAX_HEADS)
 
@@ -72,7 +81,7 @@ class LookaheadState(Record):
     guesses: Entries[Entries[TokenId]] = Field(
         max_length=MAX_ROWS, description="the pool's n-grams after the root, newest first"
     )
-    pool_size: int = Field(ge=0, description="n-grams in the whole pool")
+    pool_size: Whole = Field(description="n-grams in the whole pool")
 
 
 class Trial(Record):
@@ -96,9 +105,9 @@ class Step(Record):
     in the plain lane of a trace of format 1, which kept a token's time and probability alone.
     """
 
-    index: int = Field(ge=0)
-    context_length: int = Field(ge=0, description="tokens in the KV cache before the verify pass")
-    tree: int = Field(ge=0, description="index into Trace.trees")
+    index: Whole
+    context_length: Whole = Field(description="tokens in the KV cache before the verify pass")
+    tree: Whole = Field(description="index into Trace.trees")
     token_ids: Entries[TokenId] = Field(min_length=1, max_length=MAX_ROWS)
     draft_probs: Entries[Probability] = Field(description="by the drafter, given the path; root: 1")
     joint_probs: Entries[Probability] = Field(description="product of draft_probs along the path")
@@ -106,7 +115,7 @@ class Step(Record):
         description="of the row's token, by the base model at its parent's row, as the rule sees it"
     )
     base_ranks: Entries[Rank] = Field(description="0: the base model's first")
-    choices: Entries[Annotated[int, Field(ge=-1)]] = Field(
+    choices: Entries[Annotated[int, Field(ge=-1, lt=2**53)]] = Field(
         description="the token that the rule chose below each row: the argmax, or the token drawn; "
         "−1 where it chose none"
     )
@@ -151,12 +160,14 @@ class Step(Record):
     price: float | None = Field(
         default=None,
         ge=0,
+        le=MAX_MILLISECONDS,
         description="`auto` trees only: the price of the verified nodes, in tokens that "
         "would be written in the same time",
     )
     promise: float | None = Field(
         default=None,
         ge=0,
+        le=MAX_MILLISECONDS,
         description="`auto` trees only: the accepted drafts expected of the nodes, which were "
         "worth their price: the sum of their joint_probs times the trust in them",
     )

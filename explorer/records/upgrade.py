@@ -12,9 +12,9 @@ from typing import Any
 from pydantic import Field, TypeAdapter
 
 from explorer.records.methods import PLAIN
-from explorer.records.record import Entries, Record, TokenId
+from explorer.records.record import Entries, Milliseconds, Record, TokenId
 from explorer.records.schema import FORMAT_VERSION, Header, Lane, Trace, TreeShape
-from explorer.records.step import MAX_STEPS, Milliseconds, Probability, Step, Timings
+from explorer.records.step import MAX_STEPS, Probability, Step, Timings
 
 
 class _PlainLane(Record):

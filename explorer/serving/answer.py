@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterable, Iterator
 
 from pydantic import ValidationError
 
@@ -39,15 +40,20 @@ class Reading:
         """Whether a piece of the answer has come."""
         return bool(self._arrivals)
 
+    def watched(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """The same chunks. Raises UnfinishedError after a cancel and once they take too long."""
+        for chunk in chunks:
+            if self.cancel.is_set():
+                raise UnfinishedError("it was cancelled")
+            if time.perf_counter() - self._start > self._most:
+                raise UnfinishedError(f"it took more than {self._most:.0f} seconds")
+            yield chunk
+
     def take(self, event: str, model: str) -> bool:
         """Take in the next event; False after the last. Raises UnfinishedError."""
         if event == DONE:
             self._finished = True
             return False
-        if self.cancel.is_set():
-            raise UnfinishedError("it was cancelled")
-        if time.perf_counter() - self._start > self._most:
-            raise UnfinishedError(f"it took more than {self._most:.0f} seconds")
         try:
             chunk = Chunk.model_validate_json(event)
         except ValidationError as error:

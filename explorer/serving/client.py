@@ -1,7 +1,8 @@
 """A client of an OpenAI-compatible server: what it serves, one streamed answer, its counters.
 
-Every call ends: connecting, a silence and a whole answer have their limits. A call is repeated
-where the server was not reached or was busy, never after the first piece of an answer has come.
+Every call ends: connecting, a silence, a whole page and a whole answer have their limits. A call
+is repeated where the server was not reached or was busy, never after the first piece of an answer
+has come.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from explorer.records.serving import Answer, ServerInfo
 from explorer.serving.address import server_address
 from explorer.serving.answer import Reading, UnfinishedError
 from explorer.serving.counters import Counters, read_counters
+from explorer.serving.deadline import Deadline, LateError
 from explorer.serving.messages import ModelList, ServerSettings, refusal
 from explorer.serving.stream import TooLongError, events, limited
 
@@ -34,10 +36,12 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Patience:
-    """Seconds to wait: for a connection, for the next bytes, for a whole answer; and retries."""
+    """Seconds to wait: for a connection, for the next bytes, for all the pages of a check, for a
+    whole answer; and retries."""
 
     connect: float = 5.0
     silence: float = 60.0
+    pages: float = 14.0
     answer: float = 600.0
     retries: int = 2
     pause: float = 0.5  # before the first repetition; each further one waits twice as long
@@ -87,8 +91,10 @@ class ServerClient:
 
     def info(self) -> ServerInfo:
         """What the server is and offers. Raises ExplorerError where it is none, or not there."""
+        end = Deadline(self.patience.pages)
         try:
-            models = ModelList.model_validate_json(self._repeated(lambda: self._page("/v1/models")))
+            page = self._repeated(lambda: self._page("/v1/models", end))
+            models = ModelList.model_validate_json(page)
         except ValidationError as error:
             raise ExplorerError(
                 f"{self.address} answers, but lists no models under /v1/models: it is no "
@@ -98,32 +104,35 @@ class ServerClient:
             raise ExplorerError(f"{self.address} {error}: check address and server.") from error
         return ServerInfo(
             address=self.address,
-            engine=self._engine(),
+            engine=self._engine(end),
             models=[entry.id for entry in models.data],
-            counts_drafts=self.counters() is not None,
-            method=self._method(),
+            counts_drafts=self._counters(None, end) is not None,
+            method=self._method(end),
         )
 
-    def _engine(self) -> str | None:
+    def _engine(self, end: Deadline) -> str | None:
         """The version of vLLM; other servers have no such page."""
         try:
-            found = httpx.Response(200, content=self._page("/version")).json()
+            found = httpx.Response(200, content=self._page("/version", end)).json()
             return f"vLLM {found['version']:.40}"
-        except (RefusedError, ValueError, KeyError, TypeError):
+        except (RefusedError, ValueError, KeyError, TypeError, RecursionError):
             return None
 
-    def _method(self) -> str | None:
+    def _method(self, end: Deadline) -> str | None:
         """How the server drafts: vLLM reports its settings where VLLM_SERVER_DEV_MODE is 1."""
         try:
-            found = ServerSettings.model_validate_json(self._page(SETTINGS))
+            found = ServerSettings.model_validate_json(self._page(SETTINGS, end))
         except (RefusedError, ValidationError):
             return None
         return found.vllm_config.speculative_config and found.vllm_config.speculative_config.method
 
     def counters(self, model: str | None = None) -> Counters | None:
         """The server's counters now; None where it has none, or does not answer."""
+        return self._counters(model, Deadline(self.patience.pages))
+
+    def _counters(self, model: str | None, end: Deadline) -> Counters | None:
         try:
-            page = self._page("/metrics").decode("utf-8", "replace")
+            page = self._page("/metrics", end).decode("utf-8", "replace")
         except RefusedError:
             return None
         return read_counters(page, model)
@@ -154,13 +163,15 @@ class ServerClient:
 
     def _stream(self, body: dict, reading: Reading) -> None:
         """Read one answer. Raises BusyError before its first piece, UnfinishedError after."""
+        url = f"{self.address}/v1/chat/completions"
         reading.begin(self.patience.answer)
         try:
-            with self._http.stream("POST", f"{self.address}/v1/chat/completions", json=body) as got:
+            with self._http.stream("POST", url, json=body) as got:
+                chunks = reading.watched(got.iter_bytes())
                 if got.status_code != 200:
-                    page = b"".join(limited(got.iter_bytes(), MAX_PAGE))
+                    page = b"".join(limited(chunks, MAX_PAGE))
                     raise self._refused(httpx.Response(got.status_code, content=page))
-                for event in events(limited(got.iter_bytes())):
+                for event in events(limited(chunks)):
                     if not reading.take(event, body["model"]):
                         break
             reading.require_end()
@@ -171,18 +182,24 @@ class ServerClient:
                 raise UnfinishedError(_failure(error)) from error
             raise BusyError(_failure(error)) from error
 
-    def _page(self, path: str) -> bytes:
+    def _page(self, path: str, end: Deadline) -> bytes:
         """A page of the server. Raises RefusedError."""
         try:
-            with self._http.stream("GET", f"{self.address}{path}") as got:
-                page = b"".join(limited(got.iter_bytes(), MAX_PAGE))
+            got = end.wait_for(lambda: self._whole(f"{self.address}{path}"))
+        except LateError as error:
+            raise RefusedError(f"sent no whole page in {end.seconds:.0f} seconds") from error
         except TooLongError as error:
             raise RefusedError(f"sent {error} for a page") from error
         except httpx.HTTPError as error:
             raise BusyError(_failure(error)) from error
         if got.status_code != 200:
-            raise self._refused(httpx.Response(got.status_code, content=page))
-        return page
+            raise self._refused(got)
+        return got.content
+
+    def _whole(self, url: str) -> httpx.Response:
+        with self._http.stream("GET", url) as got:
+            page = b"".join(limited(got.iter_bytes(), MAX_PAGE))
+        return httpx.Response(got.status_code, content=page)
 
     def _refused(self, response: httpx.Response) -> RefusedError:
         try:

@@ -7,7 +7,6 @@ engine of a server counts for itself. They only grow: two readings differ by wha
 
 from __future__ import annotations
 
-import math
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from pydantic import ValidationError
 from explorer.records.serving import MAX_DRAFTS, Speculation
 
 PREFIX = "vllm:spec_decode_num_"
+MOST = 2.0**53  # beyond it, a float counts no more one by one
 DRAFTS, TOKENS, AT = "drafts", "draft_tokens", "accepted_tokens_per_pos"
 _LINE = re.compile(r"^([a-zA-Z_:][\w:]*)(?:\{(.*)\})?\s+(\S+)(?:\s+-?\d+)?$")
 _LABEL = re.compile(r'([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"\s*,?\s*')
@@ -71,7 +71,7 @@ def read_counters(page: str, model: str | None = None) -> Counters | None:
 
 
 def samples(page: str) -> Iterator[tuple[str, dict[str, str], float]]:
-    """Name, labels and value of every sample of a Prometheus page; what is none is passed over."""
+    """Name, labels and value of every sample of a page; what counts nothing is passed over."""
     for line in page.splitlines():
         match = _LINE.match(line)
         if match is None:
@@ -80,7 +80,7 @@ def samples(page: str) -> Iterator[tuple[str, dict[str, str], float]]:
             value = float(match[3])
         except ValueError:
             continue
-        if math.isfinite(value):
+        if 0 <= value < MOST:
             yield match[1], _labels(match[2] or ""), value
 
 

@@ -6,11 +6,15 @@ vLLM adds `metrics.speculative_decoding` to the last message of an answer
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from explorer.records.record import Entries, TokenId
 from explorer.records.serving import MAX_ARRIVALS, MAX_DRAFTS, Speculation
+
+# What one answer can count; sums of many of them, and their ratios, are still exact.
+Told = Annotated[int, Field(ge=0, lt=2**40)]
 
 
 class _Message(BaseModel):
@@ -35,28 +39,21 @@ class Choice(_Message):
 
     delta: Delta = Delta()
     finish_reason: str | None = None
-    token_ids: list[int] | None = None
+    token_ids: Entries[TokenId] | None = None
 
 
 class Usage(_Message):
     """How many tokens an answer has."""
 
-    completion_tokens: int = Field(default=0, ge=0)
+    completion_tokens: Told = 0
 
 
 class RequestSpeculation(_Message):
     """vLLM's account of one request: `acceptance_histogram[j]` steps accepted j drafts."""
 
-    acceptance_histogram: list[int] = Field(max_length=MAX_DRAFTS + 1)
-    num_draft_tokens: int = Field(ge=0)
-    per_step_accepted: list[int] | None = Field(default=None, max_length=MAX_ARRIVALS)
-
-    @model_validator(mode="after")
-    def _counts(self) -> RequestSpeculation:
-        counts = [*self.acceptance_histogram, *(self.per_step_accepted or [])]
-        if any(count < 0 for count in counts):
-            raise ValueError("a count below zero")
-        return self
+    acceptance_histogram: Entries[Told] = Field(max_length=MAX_DRAFTS + 1)
+    num_draft_tokens: Told
+    per_step_accepted: Entries[Told] | None = Field(default=None, max_length=MAX_ARRIVALS)
 
     @property
     def speculation(self) -> Speculation:
@@ -75,7 +72,7 @@ class Chunk(_Message):
     model: str | None = None
     choices: list[Choice] = []
     usage: Usage | None = None
-    prompt_token_ids: list[int] | None = None
+    prompt_token_ids: Entries[TokenId] | None = None
     metrics: dict[str, Any] | None = None
     error: Any = None
 

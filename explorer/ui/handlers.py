@@ -89,10 +89,13 @@ class Handlers:
         asked = event._data if isinstance(event._data, dict) else {}
         changes = asked.get("settings")
         changes = changes if isinstance(changes, dict) else {}
-        if "max_new_tokens" in changes:
-            changes["max_new_tokens"] = min(changes["max_new_tokens"], self.limits.new_tokens)
-        given = zip(SettingsInputs.names(), values, strict=True)
-        return [str(asked.get("prompt", "")), *(changes.get(name, old) for name, old in given)]
+        settings = []
+        for name, old in zip(SettingsInputs.names(), values, strict=True):
+            new = changes.get(name)
+            if name == "max_new_tokens" and isinstance(new, int):
+                new = min(new, self.limits.new_tokens)
+            settings.append(new if _alike(new, old) else old)
+        return [str(asked.get("prompt", "")), *settings]
 
     def stop(self, session: Session | None) -> None:
         """Ask the tab's run to end."""
@@ -181,6 +184,11 @@ class Handlers:
         if session.wire.packed:
             update |= updates.explorer(self.page, session)
         return update
+
+
+def _alike(new: object, old: object) -> bool:
+    """Whether a browser's value may stand for a setting's: both are texts, or both are numbers."""
+    return any(isinstance(new, kind) and isinstance(old, kind) for kind in (str, int | float))
 
 
 def connect(worker: ModelWorker, limits: Limits, demo: gr.Blocks) -> Page:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import threading
 
@@ -11,6 +10,7 @@ from explorer.records.errors import ExplorerError
 from explorer.records.files import parse_trace
 
 MAX_BYTES = 4 * 2**20  # of a file; recorded runs have some tens of kilobytes
+MAX_JSON = 16 * 2**20  # bytes in it: all others wait meanwhile
 _ONE_AT_A_TIME = threading.Lock()
 
 
@@ -25,9 +25,9 @@ def upgraded(file: object) -> str:
         with _ONE_AT_A_TIME:
             from explorer.analysis.speedup import with_figures  # takes a second: the page is first
 
-            trace = parse_trace(base64.b64decode(file, validate=True))
+            trace = parse_trace(base64.b64decode(file, validate=True), most=MAX_JSON)
             return with_figures(trace).model_dump_json()
-    except binascii.Error:
+    except ValueError:  # b64decode's: binascii.Error is one, and text that is not ASCII another
         return json.dumps({"problem": "The file did not arrive whole: open it again."})
     except ExplorerError as error:
         return json.dumps({"problem": str(error)})

@@ -185,10 +185,10 @@ class ServingHandlers:
             session.here.append(explorer_row(traces, engine, tree))
         session.prompts_here = asked
 
-    def shown(self, session: ServingSession, number: int | None) -> Update:
+    def shown(self, session: ServingSession, number: object) -> Update:
         """Show another request's steps."""
         answers = session.answers or results.answers_of(self.record)
-        if number is None or not 0 <= number < len(answers):
+        if not isinstance(number, int) or not 0 <= number < len(answers):
             return {self.page.steps: steps_message(None)}
         return {self.page.steps: steps_message(answers[number])}
 

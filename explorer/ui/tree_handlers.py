@@ -58,26 +58,27 @@ class TreeHandlers:
         """A tree chosen by its name."""
         return self._become(named, asked)
 
-    def widen(self, widths: str, *asked: object) -> Update:
+    def widen(self, widths: object, *asked: object) -> Update:
         """The Cartesian tree of widths; where it explodes, how many paths and nodes it has."""
         try:
-            numbers = [int(part) for part in widths.split(",")]
+            numbers = [int(part) for part in str(widths).split(",")]
         except ValueError:
             return self._refused("Write the width of each depth as 3,2,1.")
         paths, nodes = cartesian_counts(numbers[:16])
-        updated = self._become(f"cartesian:{widths.replace(' ', '')}", asked)
-        if self.page.tree not in updated and nodes < 1e12:
+        updated = self._become(f"cartesian:{','.join(map(str, numbers))}", asked)
+        if self.page.tree not in updated and min(numbers) >= 1 and nodes < 1e12:
             said = f"{' · '.join(map(str, numbers))} makes {paths:,} paths and {nodes:,} nodes."
             return self._refused(f"{said} A tree here has at most {MAX_NODES} nodes.")
         return updated
 
-    def trim(self, nodes: float, *asked: object) -> Update:
+    def trim(self, nodes: object, *asked: object) -> Update:
         """The greedy tree of so many nodes."""
         try:
             _, budget = lab_of(*_where(asked))
+            kept = budget.order[: _whole(nodes, "number of nodes")]
         except ExplorerError as error:
             return self._refused(str(error))
-        return self._become(json.dumps(budget.order[: int(nodes)]), asked)
+        return self._become(json.dumps(kept), asked)
 
     def grow(self, *asked: object) -> Iterator[Update]:
         """The greedy construction, node by node, up to the best tree and a few nodes beyond."""
@@ -145,7 +146,16 @@ class TreeHandlers:
 
 def _where(asked: tuple[Any, ...]) -> tuple[str, str, str, int, int]:
     source, machine, batch, context, pasted, _ = asked
-    return str(source), str(machine), str(pasted or ""), int(batch), int(context)
+    sizes = _whole(batch, "batch size"), _whole(context, "context length")
+    return str(source), str(machine), str(pasted or ""), *sizes
+
+
+def _whole(given: Any, what: str) -> int:
+    """A number that was chosen; None where a list was cleared. Raises ExplorerError."""
+    try:
+        return int(given)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ExplorerError(f"There is no {what}: choose one.") from error
 
 
 def _positions(source: object) -> int:

@@ -22,6 +22,8 @@ const FILES = {
   newer: [packed(record({ format_version: 99 })), "reads trace format 99"],
   "version in words": [packed(record({ format_version: "1" })), "is not a trace"],
   fault: [packed(record({ header: null })), "valid trace (header is missing)"],
+  "too many steps": [packed(record({ steps: new Array(4097).fill(0) })), "4,096 steps, which no"],
+  "a rival of too many steps": [packed(record({ rival: { steps: new Array(4097) } })), "4,096"],
   bomb: [gzipSync(Buffer.alloc(MAX_BYTES + 10, " ")), "larger than 64 MB"],
 };
 

@@ -106,6 +106,35 @@ def test_invalid_trace_names_the_place(trace, path, value):
     assert len(str(error.value)) < 500
 
 
+# The browser's reader has the same bounds (tests/js/validate.test.js).
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("context_length",), 2**53),
+        (("token_ids", 0), 2**60),
+        (("timings", "verify"), 1e308),
+        (("promise",), 1e308),
+    ],
+)
+def test_numbers_that_a_browser_cannot_draw_are_refused(trace, path, value):
+    broken = json.loads(trace.model_dump_json())
+    at = broken["steps"][1]
+    for key in path[:-1]:
+        at = at[key]
+    at[path[-1]] = value
+    with pytest.raises(ExplorerError, match=f"does not hold a valid trace .*{path[0]}"):
+        parse_trace(packed(broken))
+
+
+@pytest.mark.parametrize("lane", ["steps", "plain", "rival"])
+def test_more_steps_than_a_run_has_are_refused_before_they_are_checked(trace, lane):
+    many = [None] * (files.MAX_STEPS + 1)
+    value = json.loads(trace.model_dump_json())
+    value[lane] = {"steps": many} if lane == "rival" else many
+    with pytest.raises(ExplorerError, match=r"more than 4,096 steps, which no run has: choose"):
+        parse_trace(packed(value))
+
+
 def test_bomb_is_refused_without_inflating_it(monkeypatch):
     bomb = gzip.compress(b"0" * (files.MAX_BYTES + 1))
     assert len(bomb) < 100_000

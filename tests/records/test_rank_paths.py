@@ -37,6 +37,16 @@ def test_shapes_as_people_write_them(text, paths):
     assert parse_paths(text) == paths
 
 
+def test_a_rank_that_fits_no_vocabulary_is_named():
+    for rank in (1 << 24, 2**63, 10**30):
+        with pytest.raises(ExplorerError, match=f"^The tree asks for rank {rank} but .*: use "):
+            parse_paths(f"[[{rank}]]")
+    assert parse_paths("[[99999]]") == ((99999,),)  # of the heads at hand: tree.require_fit
+    with pytest.raises(ExplorerError) as error:
+        parse_paths(f"[[{'9' * 4000}]]")
+    assert len(str(error.value)) < 300
+
+
 @pytest.mark.parametrize(
     "text", ["", "chain:0", "chain:x", "cartesian:2,0", "[[0, 1]]", "[[0], [0]]", "[[]]", "[[-1]]",
              "[[0.5]]", "[(0,", "oak", "[" * 9999],

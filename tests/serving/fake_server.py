@@ -26,6 +26,9 @@ class Fake:
     answering: str | None = None  # the model that it says answered
     breaks_after: int | None = None  # pieces, then the connection ends
     garbage: bool = False
+    ids: list[int] | None = None  # token ids of every piece
+    drips: str | None = None  # the page that comes byte by byte and never ends
+    trickles: bool = False  # an answer of comments without end
     endless: bool = False
     refuses: object = None  # body of a 400
     error_event: object = None
@@ -83,7 +86,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         fake = self.fake
-        if self.path == "/v1/models":
+        if self.path == fake.drips:
+            self._drip()
+        elif self.path == "/v1/models":
             self._json(200, fake.models or {"object": "list", "data": [{"id": fake.model}]})
         elif self.path == "/version" and fake.version:
             self._json(200, {"version": fake.version})
@@ -91,6 +96,15 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, fake.page().encode(), "text/plain")
         else:
             self._json(404, {"detail": "Not Found"})
+
+    def _drip(self) -> None:
+        self.send_response(200)
+        self.send_header("content-length", "1000000")
+        self.end_headers()
+        with contextlib.suppress(OSError):  # the client has left
+            while True:
+                self.wfile.write(b" ")
+                time.sleep(0.02)
 
     def do_POST(self) -> None:
         fake = self.fake
@@ -121,6 +135,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("content-type", "text/event-stream")
         self.end_headers()
         self.wfile.write(b": a comment\n\n")
+        while fake.trickles:
+            self.wfile.write(b":")
+            time.sleep(0.02)
         for number, word in enumerate(fake.words):
             if number == fake.breaks_after:
                 return
@@ -136,7 +153,7 @@ class _Handler(BaseHTTPRequestHandler):
             ]
             choice = {"index": 0, "delta": {"content": word}}
             if body.get("return_token_ids"):
-                choice["token_ids"] = ids
+                choice["token_ids"] = ids if fake.ids is None else fake.ids
             self._event({"model": fake.answering or fake.model, "choices": [choice]})
         while fake.endless:
             self.wfile.write(b"data: " + b"x" * 65536)

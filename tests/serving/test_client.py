@@ -107,6 +107,28 @@ def test_an_answer_may_not_take_for_ever():
     assert "more than 0 seconds" in asked(fake, patience=patience).problem
 
 
+def test_comments_without_end_are_no_answer():
+    patience = Patience(silence=1, answer=0.2, retries=0)
+    assert "more than 0 seconds" in asked(Fake(trickles=True), patience=patience).problem
+
+
+@pytest.mark.parametrize("page", ["/v1/models", "/metrics", "/version"])
+def test_a_page_that_never_ends_byte_by_byte_ends(page):
+    patience = Patience(connect=1.0, silence=1.0, pages=0.3, retries=2, pause=0.01)
+    with serving(Fake(drips=page)) as address, ServerClient(address, patience) as client:
+        start = time.monotonic()
+        if page == "/v1/models":
+            with pytest.raises(ExplorerError, match="sent no whole page in 0 seconds: check"):
+                client.info()
+        else:
+            assert client.info().models == ["fake"]  # it is no vLLM, or counts no drafts
+        assert time.monotonic() - start < 30
+
+
+def test_a_check_has_less_patience_than_an_answer():
+    assert Patience().pages <= 15
+
+
 def test_a_cancel_ends_an_answer():
     cancel = threading.Event()
     threading.Timer(0.15, cancel.set).start()
@@ -130,6 +152,19 @@ def test_figures_that_are_none_are_not_believed(metrics):
     from explorer.serving.messages import Chunk
 
     assert Chunk(metrics={"speculative_decoding": metrics}).speculation is None
+
+
+def test_numbers_without_bound_are_not_believed():
+    from explorer.serving.messages import Chunk
+
+    told = {"acceptance_histogram": [1, 10**400], "num_draft_tokens": 1}
+    assert Chunk(metrics={"speculative_decoding": told}).speculation is None
+
+
+@pytest.mark.parametrize("ids", [[-5], [10**40], [0.5]])
+def test_what_is_no_token_id_breaks_an_answer_off(ids):
+    answer = asked(Fake(ids=ids), token_ids=True)
+    assert answer.problem == "The answer broke off: the server sent something that is no message."
 
 
 def test_hostile_text_stays_text():

@@ -304,3 +304,18 @@ def test_the_end_of_a_run_says_what_was_compared(texts, temperature, told):
     said = updates.status(handlers.page, session, handlers.worker)[handlers.page.status]
     assert told in said
     assert "`" not in said  # no markup of another language
+
+
+@pytest.mark.parametrize("wrong", ["9", None, [], {"a": 1}, "<b>"])
+def test_a_suggested_run_changes_what_fits_and_stays_in_the_limits(wrong):
+    handlers = handlers_of(limits=PUBLIC)
+
+    def asked(changes):
+        event = gr.EventData(None, {"prompt": "hi", "settings": changes})
+        prompt, *settings = handlers.asked_again(*values(), event=event)
+        return prompt, dict(zip(SettingsInputs.names(), settings, strict=True))
+
+    prompt, settings = asked({"tree": "root", "max_new_tokens": 9_999})
+    assert (prompt, settings["tree"], settings["max_new_tokens"]) == ("hi", "root", 256)
+    assert asked({"max_new_tokens": wrong}) == asked({})
+    assert asked(wrong) == asked({})

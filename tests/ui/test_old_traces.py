@@ -18,7 +18,7 @@ def test_a_file_of_format_1_comes_back_in_todays_format():
     assert Trace.model_validate_json(answer) == with_figures(read_trace(OLD))
 
 
-@pytest.mark.parametrize("file", [None, 7, "no base64!", "aGVsbG8=", ""])
+@pytest.mark.parametrize("file", [None, 7, "no base64!", "aGVsbG8=", "", "é", "\ud800"])
 def test_what_is_no_trace_is_one_sentence(file):
     assert json.loads(upgraded(file))["problem"].endswith(".")
 

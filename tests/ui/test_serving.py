@@ -211,6 +211,12 @@ def test_both_rows_are_of_the_same_prompts(handlers):
     assert alone.tokens_per_second is not None
 
 
+@pytest.mark.parametrize("number", [None, [], "1", -1, 10**30, 0.5])
+def test_an_answer_that_is_not_there_shows_none(handlers, number):
+    update = handlers.shown(ServingSession(), number)
+    assert update == {handlers.page.steps: steps_message(None)}
+
+
 def test_a_public_page_asks_nobody():
     with gr.Blocks():
         public = ServingHandlers(ModelWorker(lambda _: FakeLab()), PUBLIC)

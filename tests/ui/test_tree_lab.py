@@ -89,9 +89,17 @@ def test_widths_that_explode_are_counted_and_refused(lab):
     assert len(json.loads(lab.widen("3,2", *asked())[lab.page.tree])) == 9
 
 
+@pytest.mark.parametrize("widths", ["-1", "0", "3,-2", "0, 5"])
+def test_widths_below_one_are_refused_as_such(lab, widths):
+    update = lab.widen(widths, *asked())
+    assert list(update) == [lab.page.summary]
+    assert "Every width of a Cartesian tree must be at least 1." in update[lab.page.summary]
+
+
 @pytest.mark.parametrize(
     ("tree", "said"),
     [
+        (f"[[{10**30}]]", "no vocabulary has so many tokens"),
         (EVIL, "There is no tree"),
         ("chain:9", "9 deep"),
         ("[[0, 1]]", "not its parent"),
@@ -110,6 +118,12 @@ def test_hostile_requests_are_sentences(lab):
         assert list(update) == [lab.page.summary]
     for where in ({"source": "none"}, {"machine": "none"}, {"batch": 3}, {"machine": PASTED}):
         assert list(lab.show(*asked("chain:2", **where))) == [lab.page.summary]
+    for where in ({"batch": None}, {"context": None}, {"batch": []}, {"context": float("inf")}):
+        for ask in (lab.show, lab.opened):
+            assert "choose one." in ask(*asked("chain:2", **where))[lab.page.summary]
+        assert "choose one." in next(lab.grow(*asked(**where)))[lab.page.summary]
+    assert "choose one." in lab.trim(None, *asked())[lab.page.summary]
+    assert "Write the width" in lab.widen(None, *asked())[lab.page.summary]
 
 
 def test_texts_of_heads_that_ship_and_recorded_runs_can_be_chosen():
