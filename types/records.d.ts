@@ -107,6 +107,8 @@ export interface BenchReport {
   sentence: string;
   /** The verdict on all methods, in a sentence. */
   fastest: string;
+  /** Why the timings say little, in a sentence; empty where the machine was at rest. */
+  busy: string;
   /** What the heads add to the model's size, in a sentence; empty without heads. */
   heads_memory: string;
 }
@@ -365,6 +367,7 @@ export interface PromptFigures {
   plain_tokens_per_second: number | null;
   speedup: number | null;
   half_width: number | null;
+  pass_ms?: number[] | null;
   difference?: Difference | null;
   /** Whether the method was faster than plain by more than the interval's half-width. */
   clearly_faster: boolean;

@@ -155,7 +155,7 @@ function summary(races, report, methods) {
   const differing = races.filter((race) => !race.identical);
   const who = methods.length === 1 ? methods[0] : "every method";
   if (!differing.length)
-    return `On all ${plural(report.prompts, "prompt")}, ${who} wrote exactly the token ids of plain decoding ${where(report)}.`;
+    return `On ${report.prompts === 1 ? "the one prompt" : `all ${report.prompts} prompts`}, ${who} wrote exactly the token ids of plain decoding ${where(report)}.`;
   const ties = differing.filter(({ difference }) => difference?.verdict === "tie").length;
   const bugs = differing.filter(({ difference }) => difference?.verdict === "divergence").length;
   const found = [

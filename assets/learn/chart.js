@@ -47,8 +47,9 @@ export class Chart {
     this.element = h("div", { class: "lx-chart" });
     this.element.style.height = `${height}px`;
     new ResizeObserver(() => {
-      if (this.element.clientWidth === this.#width) return;
-      this.#width = this.element.clientWidth;
+      const { clientWidth } = this.element;
+      if (clientWidth === 0 || clientWidth === this.#width) return; // 0: it is hidden
+      this.#width = clientWidth;
       this.#draw();
     }).observe(this.element);
   }

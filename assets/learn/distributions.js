@@ -48,8 +48,9 @@ export class DistributionPicture {
         this.#dragged = null;
       });
     new ResizeObserver(() => {
-      if (this.box.clientWidth === this.#width) return;
-      this.#width = this.box.clientWidth;
+      const { clientWidth } = this.box;
+      if (clientWidth === 0 || clientWidth === this.#width) return; // 0: it is hidden
+      this.#width = clientWidth;
       this.#draw();
     }).observe(this.box);
   }

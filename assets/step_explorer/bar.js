@@ -75,12 +75,27 @@ function help() {
   const rows = KEYS.map(([key, does]) =>
     h("tr", {}, h("th", { scope: "row" }, key), h("td", {}, does)),
   );
-  return h(
+  const summary = h("summary", { title: "Keys" }, "Keys");
+  const element = h(
     "details",
     { class: "sx-help" },
-    h("summary", { title: "Keys" }, "Keys"),
+    summary,
     h("table", {}, h("tbody", {}, ...rows)),
   );
+  const close = () => (element.open = false);
+  // It lies over the page: Esc closes it, and so does whatever is done elsewhere.
+  document.addEventListener("pointerdown", ({ target }) => {
+    if (target instanceof Node && !element.contains(target)) close();
+  });
+  element.addEventListener("focusout", ({ relatedTarget }) => {
+    if (relatedTarget instanceof Node && !element.contains(relatedTarget)) close();
+  });
+  document.addEventListener("keydown", ({ key }) => {
+    if (key !== "Escape" || !element.open) return;
+    if (element.contains(document.activeElement)) summary.focus();
+    close();
+  });
+  return element;
 }
 
 /**

@@ -3,7 +3,7 @@
 import { Attention } from "./attention.js";
 import { h } from "./dom.js";
 import { choose, readGallery } from "./gallery.js";
-import { keep } from "./keep.js";
+import { keep, keepExample } from "./keep.js";
 import { listenToKeys } from "./keys.js";
 import { Live } from "./live.js";
 import { Looking } from "./looking.js";
@@ -31,6 +31,7 @@ const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
  * @property {(question: AttentionQuestion) => Promise<AttentionAnswer>} [attention] weights that
  *   the trace does not carry
  * @property {Upgrade} [upgrade] a file (base64) of an earlier format as a record of this one
+ * @property {() => unknown} [leave] the page tells no longer of the run that was on view before
  * @property {(example: Example) => unknown} [fill] put an example's prompt and settings in the page
  * @property {(prompt: string, settings: object) => unknown} [run] run a prompt, some settings changed
  */
@@ -42,6 +43,8 @@ export class Explorer extends Looking {
   gallery = []; // those that were recorded
   /** @type {string | null} */
   recorded = null; // the name of the recorded run on view; null: it is another run
+  /** @type {"whole" | "cut" | null} */
+  own = null; // the run on view is the visitor's, left before its end or not; null: it is not his
 
   /**
    * @param {Element} element
@@ -61,7 +64,10 @@ export class Explorer extends Looking {
     listenToKeys(this);
     this.#acceptDrops();
     this.store.touch("trace");
-    addEventListener("pagehide", () => this.recorded === null && keep(this.trace));
+    addEventListener("pagehide", () => {
+      this.#keep();
+      if (this.recorded !== null) keepExample(this.recorded);
+    });
   }
 
   /** Runs the prompt on view again with some settings changed; null where nothing can run. */
@@ -139,12 +145,14 @@ export class Explorer extends Looking {
    * Look at a whole run. `play`: begin to play it, where motion is welcome.
    * @param {Trace} trace
    * @param {string} source
-   * @param {{ step?: number | null, recorded?: string | null, play?: boolean }} [more]
+   * @param {{ step?: number | null, recorded?: string | null, own?: Explorer["own"], play?: boolean }} [more]
    */
-  open(trace, source, { step = null, recorded = null, play = false } = {}) {
+  open(trace, source, { step = null, recorded = null, own = null, play = false } = {}) {
     if (this.state.playing) this.playback.stop();
+    this.#keep();
     this.trace = trace;
     this.recorded = recorded;
+    this.own = own;
     this.live.forget();
     const first =
       trace.newest === null
@@ -171,7 +179,11 @@ export class Explorer extends Looking {
    */
   async openFile(file) {
     const opened = openTrace(file, file.name, this.upgrade);
-    await this.attempt(opened.then((trace) => this.open(trace, file.name)));
+    const shown = opened.then((trace) => {
+      this.open(trace, file.name);
+      this.options.leave?.();
+    });
+    await this.attempt(shown);
   }
 
   /**
@@ -223,6 +235,11 @@ export class Explorer extends Looking {
           : `That did not work (${error instanceof Error ? error.message : error}): try again.`;
       this.store.set({ problem });
     }
+  }
+
+  /** The visitor's own run is kept before another one is looked at. */
+  #keep() {
+    if (this.own) keep(this.trace, this.state.live || this.own === "cut");
   }
 
   #acceptDrops() {

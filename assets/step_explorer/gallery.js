@@ -1,10 +1,12 @@
 // The examples that the page offers, and their recorded runs.
 
-import { recalled } from "./keep.js";
+import { recalled, recalledExample, wasCut } from "./keep.js";
 import { OpenError, openTrace } from "./open.js";
 import { wantedFrom } from "./permalink.js";
 
 /** @import { Explorer } from "./main.js" */
+
+const CUT = "Your last run, as far as it had come when you left the page";
 
 /**
  * Open an example's recorded run, and put its prompt where it can be run.
@@ -32,12 +34,18 @@ export async function readGallery(app, url) {
   const wanted = wantedFrom(location.hash);
   app.live.want(wanted.trace ? null : wanted.step);
   if (app.trace.header) return;
-  const name = wanted.trace ?? wanted.example;
+  const linked = wanted.prompt !== null || wanted.step !== null;
+  const name = wanted.trace ?? wanted.example ?? (linked ? null : recalledExample());
   const known = app.gallery.find((entry) => entry.name === name);
-  if (known) return openRecorded(app, known.name, { step: wanted.step, play: !wanted.trace });
+  const set = app.options.run ? settingsSaid(wanted.settings) : "";
+  if (known)
+    return openRecorded(app, known.name, { step: wanted.step, play: !wanted.trace && !set, set });
   const kept = recalled();
   if (kept && !wanted.trace && !wanted.prompt)
-    return app.open(kept, "Your last run", { step: wanted.step });
+    return app.open(kept, wasCut() ? CUT : "Your last run", {
+      step: wanted.step,
+      own: wasCut() ? "cut" : "whole",
+    });
   if (app.gallery.length) await openRecorded(app, app.gallery[0].name, { play: !wanted.trace });
   if (wanted.trace)
     app.store.set({
@@ -52,18 +60,29 @@ export async function readGallery(app, url) {
 }
 
 /**
+ * That a link has set something which the recorded run on view does not have.
+ * @param {object} settings
+ */
+export function settingsSaid(settings) {
+  const names = Object.keys(settings).map((name) => name.replaceAll("_", " "));
+  if (!names.length) return "";
+  const set = `${names.join(", ")} ${names.length === 1 ? "is" : "are"}`;
+  return `This link’s ${set} set: press Run to try it. Until then: `;
+}
+
+/**
  * Open a recorded run of the list.
  * @param {Explorer} app
  * @param {string} name
- * @param {{ step?: number | null, play?: boolean }} [more]
+ * @param {{ step?: number | null, play?: boolean, set?: string }} [more] `set`: said before it
  */
-async function openRecorded(app, name, more = {}) {
+async function openRecorded(app, name, { set = "", ...more } = {}) {
   const entry = app.gallery.find((one) => one.name === name);
   if (!entry)
     return app.store.set({
       problem: `There is no recorded run called ${name}: choose one from the list.`,
     });
-  const label = `Recorded run ‘${entry.name}’`;
+  const label = `${set}Recorded run ‘${entry.name}’`;
   return app.attempt(
     fetch(new URL(entry.file, entry.base)).then(async (answer) => {
       if (!answer.ok) throw new OpenError(`${label} could not be fetched: try again.`);

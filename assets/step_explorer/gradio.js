@@ -26,6 +26,7 @@ import(`${root}step_explorer/main.js`).then(async ({ mount }) => {
     attention: async (/** @type {AttentionQuestion} */ question) =>
       JSON.parse(await server.attention_weights(JSON.stringify(question))),
     upgrade: async (/** @type {string} */ file) => JSON.parse(await server.upgraded_trace(file)),
+    leave: () => trigger("clear"),
     fill: (/** @type {Example} */ { name }) => trigger("select", { name }),
     ...(props.able === "run" && {
       run: (/** @type {string} */ prompt, /** @type {object} */ settings) =>

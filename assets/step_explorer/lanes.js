@@ -30,7 +30,11 @@ export function lanesView(app) {
   for (const text of texts) {
     text.box.addEventListener("pointerover", (event) => {
       const [at, lane] = [text.indexOf(event.target), text === ours ? app.trace : app.trace.rival];
-      if (at !== null && lane) text.elements[at].title = origin(lane, at);
+      if (at !== null && lane)
+        text.elements[at].title = text
+          .sharing(at)
+          .map((one) => origin(lane, one))
+          .join("\n");
     });
   }
   app.store.subscribe((any) => {
@@ -76,7 +80,8 @@ class LaneText {
   lit = new Marked("is-line");
   #assembler = new Assembler();
   /** @type {HTMLElement | null} */
-  #open = null; // an element whose character is not complete yet
+  #open = null; // an element whose character is not complete yet …
+  #deepest = 0; // … and the greatest depth of its tokens so far
   /** @type {HTMLElement | null} */
   #before = null; // the reply that this run continues
   /** @type {[from: number, to: number]} */
@@ -99,6 +104,7 @@ class LaneText {
     this.elements = [];
     this.#assembler = new Assembler();
     this.#open = null;
+    this.#deepest = 0;
     this.#before = null;
     this.#now = [0, 0];
     this.#shown = Infinity;
@@ -130,7 +136,7 @@ class LaneText {
   grow(trace, { tokens }) {
     const atEnd = this.box.scrollHeight - this.box.scrollTop - this.box.clientHeight < 30;
     for (const { id, depth } of tokens.slice(this.elements.length)) {
-      this.elements.push(this.#element(trace, id, `d${Math.min(depth, DEEPEST_LOOK)}`));
+      this.elements.push(this.#element(trace, id, depth));
     }
     if (atEnd) this.box.scrollTop = this.box.scrollHeight;
   }
@@ -168,7 +174,7 @@ class LaneText {
   }
 
   /**
-   * The token that an element shows; null: none.
+   * The token that an element shows, the first of several; null: none.
    * @param {EventTarget | null} element
    */
   indexOf(element) {
@@ -177,17 +183,29 @@ class LaneText {
   }
 
   /**
+   * The tokens that share their element with one: together they are a character.
+   * @param {number} at
+   */
+  sharing(at) {
+    const last = this.elements.lastIndexOf(this.elements[at]);
+    return Array.from({ length: last - at + 1 }, (_, i) => at + i);
+  }
+
+  /**
+   * A character of several tokens looks as its farthest guess: the first may be the model's own.
    * @param {Trace} trace
    * @param {number} id
-   * @param {string} look
+   * @param {number} depth
    */
-  #element(trace, id, look) {
+  #element(trace, id, depth) {
     if (trace.header?.eos_ids.includes(id)) {
       return this.box.appendChild(h("span", { class: "sx-eos", title: "end of sequence" }, "end"));
     }
     const { text, rest } = this.#assembler.add(trace.piece(id));
     const element = this.#open ?? this.box.appendChild(h("span"));
     const [short, cut] = [text.slice(0, LONGEST), text.length > LONGEST ? " …" : ""];
+    this.#deepest = this.#open ? Math.max(this.#deepest, depth) : depth;
+    const look = `d${Math.min(this.#deepest, DEEPEST_LOOK)}`;
     element.className = `sx-tok ${look}${TURNING.test(text) ? " is-turning" : ""}`;
     element.textContent = readable(short) + cut + rest;
     this.#open = rest ? element : null;

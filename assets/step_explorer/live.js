@@ -73,6 +73,7 @@ export class Live {
     this.#app.trace = new Trace();
     this.#run = { id: run, next: 0 };
     this.#app.recorded = null;
+    this.#app.own = "whole";
     this.#app.store.set({
       step: null,
       resting: false,

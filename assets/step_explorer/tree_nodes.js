@@ -28,7 +28,7 @@ const TURN = 31;
 export function drawNode(app, view, grid, row, edges, marks) {
   const { state } = app;
   const { step, shape } = view;
-  const kind = state.stage > 3 || row === 0 ? step.verdicts[row] : "open";
+  const kind = state.stage > 3 || row === 0 ? view.kind(row) : "open";
   const { x, y } = grid.at(row);
   const base = state.stage > 2 ? step.base_probs[row] : 0.15;
   const group = s("g", {

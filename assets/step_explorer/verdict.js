@@ -145,7 +145,7 @@ function staged(view, stage) {
  */
 function verdict(view, row) {
   const lines = sentences(view, row).map((sentence) => h("p", {}, sentence));
-  const kind = view.step.verdicts[row];
+  const kind = view.kind(row);
   const words = h(
     "div",
     { class: `sx-why is-${kind}` },
@@ -237,7 +237,7 @@ function tableRow(view, row, typical) {
   const { step, shape } = view;
   const drafted = row > 0;
   const cells = [
-    SIGNS[step.verdicts[row]],
+    SIGNS[view.kind(row)],
     view.label(row, 14),
     String(shape.depths[row]),
     drafted ? String(shape.ranks[row] + 1) : "",

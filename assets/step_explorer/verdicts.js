@@ -77,6 +77,15 @@ export class View {
     return this.step.reasons?.[row] ?? this.step.verdicts[row];
   }
 
+  /**
+   * How a row is drawn: one that held behind the end of the text is as little text as a pruned one.
+   * @param {number} row
+   */
+  kind(row) {
+    const { accepted, emitted, verdicts } = this.step;
+    return accepted.indexOf(row) >= emitted.length ? "pruned" : verdicts[row];
+  }
+
   /** What became of a row, in two or three words. @param {number} row */
   meaning(row) {
     return NODES[this.code(row)]?.[0] ?? "";
@@ -149,16 +158,21 @@ export function nodeTitle(view, row) {
   return `${view.label(row)} · depth ${depth} · ${rank} ${what} of ${drafter(view.trace, depth)}`;
 }
 
+/** @type {Record<string, string>} "p = over 0.99" as a sign. */
+const COMPARED = { "≈": "≈", over: ">", under: "<" };
+
 /**
  * A sentence with figures in its places.
  * @param {string} sentence
  * @param {Record<string, string | (() => string)>} places
  */
 const filled = (sentence, places) =>
-  sentence.replace(/\{(\w+)\}/g, (_, name) => {
-    const place = places[name];
-    return typeof place === "function" ? place() : place;
-  });
+  sentence
+    .replace(/\{(\w+)\}/g, (_, name) => {
+      const place = places[name];
+      return typeof place === "function" ? place() : place;
+    })
+    .replace(/= (≈|over|under) /g, (_, sign) => `${COMPARED[sign]} `);
 
 /**
  * The verdict on a row, one idea a sentence.

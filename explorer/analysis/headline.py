@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import ttest_1samp
 
+from explorer.analysis.race_reason import UNRELIABLE, busy_sentence, is_busy
 from explorer.analysis.races import PromptFigures, geometric_half_width, geometric_mean
 
 LEVEL = 0.05  # a p-value below it counts as a difference
@@ -40,11 +41,14 @@ class _Lane:
 
 def headline(races: Iterable[PromptFigures]) -> str:
     """Which method was the fastest, if one was; empty without races."""
+    races = list(races)
     lanes = _lanes(races)
     if not lanes:
         return ""
     if not any(lane.speedups for lane in lanes):
         return TOO_SHORT
+    if busy := busy_words(races):
+        return busy
     best, *others = sorted(lanes, key=lambda lane: -lane.typical)
     prompts = len(best.speedups)
     if prompts == 1:
@@ -59,6 +63,25 @@ def headline(races: Iterable[PromptFigures]) -> str:
             f"may be chance (p = {chance:.2f})."
         )
     return f"{_beside(best, others)} {over}: {_figures(best, others)}."
+
+
+def busy_words(races: Iterable[PromptFigures]) -> str:
+    """That the machine was busy, in a sentence; empty where at most half of the prompts say so.
+
+    The plain lanes of a prompt's races are one text's passes of one row: where the slow ones took
+    more than twice as long as the quick ones, within a race or between two, something else ran.
+    """
+    times: dict[int, list[list[float]]] = {}
+    for race in races:
+        times.setdefault(race.number, []).extend([race.pass_ms] if race.pass_ms else [])
+    ranges = [(min(q for q, _ in some), max(s for _, s in some)) for some in times.values() if some]
+    busy = [one for one in ranges if is_busy(*one)]
+    if 2 * len(busy) <= len(times):
+        return ""
+    worst = max(busy, key=lambda one: one[1] / one[0])
+    told = busy_sentence("plain decoding", *worst)
+    where = "" if len(times) == 1 else f" on {len(busy)} of {len(times)} prompts"
+    return f"{UNRELIABLE.capitalize()}{where}. {told}"
 
 
 def p_value(logs: Sequence[float] | np.ndarray) -> float:
@@ -85,7 +108,10 @@ def _figures(best: _Lane, others: Sequence[_Lane]) -> str:
     if not others:
         return told
     chance = _between(best, others[0], len(others))
-    return f"{told}, then {others[0]} (paired t-test: p = {chance:.2g})"
+    return (
+        f"{told}, then {others[0]} (paired t-test of {best.name} against {others[0].name}: "
+        f"p = {chance:.2g})"
+    )
 
 
 def _between(one: _Lane, other: _Lane, tests: int) -> float:

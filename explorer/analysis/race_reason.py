@@ -16,6 +16,7 @@ from explorer.records.step_facts import StepFacts
 
 BUSY = 2.0  # slow passes over quick ones, both of the same width, from which a machine is busy
 MIN_PASSES = 10  # fewer say nothing about the machine
+UNRELIABLE = "timings unreliable"
 SHAPED = ("medusa", "hydra")  # methods whose tree a reader chooses
 
 
@@ -29,13 +30,12 @@ def explained(
     telling = telling_step(lane)
     if figures.speedup is None or settings is None:
         return figures.model_copy(update={"telling_step": telling})
-    quick, slow = spread(rival)
-    if slow > BUSY * quick:
+    times = spread(rival)
+    if is_busy(*times):
         busy = {
             "kind": "busy",
-            "words": "timings unreliable",
-            "reason": f"This machine is busy: the same pass of {{rival}} took {quick:.0f} ms or "
-            f"{slow:.0f} ms, so the speeds say little.",
+            "words": UNRELIABLE,
+            "reason": busy_sentence("{rival}", *times),
             "suggestion": Suggestion(does="run", label="Run it again"),
         }
         return figures.model_copy(update=busy | {"telling_step": telling})
@@ -68,6 +68,19 @@ def spread(lane: Iterable[StepFacts]) -> tuple[float, float]:
     times = [verify for rows, verify in passes if rows == width]
     quick, slow = np.quantile(times, (0.1, 0.9))
     return float(quick), float(slow)
+
+
+def is_busy(quick: float, slow: float) -> bool:
+    """Whether equal passes that took from `quick` to `slow` milliseconds tell of a busy machine."""
+    return slow > BUSY * quick
+
+
+def busy_sentence(lane: str, quick: float, slow: float) -> str:
+    """Why the speeds of a race against `lane` say little."""
+    return (
+        f"This machine is busy: the same pass of {lane} took {quick:.0f} ms or {slow:.0f} ms, so "
+        "the speeds say little."
+    )
 
 
 def _reason(figures: RaceFigures, lane: Sequence[StepFacts], rival: Sequence[StepFacts]) -> str:

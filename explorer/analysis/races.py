@@ -11,11 +11,12 @@ from typing import Literal
 
 import numpy as np
 from pydantic import BaseModel as Schema
-from pydantic import ConfigDict, computed_field
+from pydantic import ConfigDict, Field, computed_field
 from scipy.special import stdtrit
 
 from explorer.analysis.joint_counts import rank_rows
 from explorer.analysis.predictions import Shape, StepFacts, step_facts
+from explorer.analysis.race_reason import spread
 from explorer.analysis.shares import Shares
 from explorer.analysis.speedup import (
     DepthAcceptance,
@@ -27,6 +28,7 @@ from explorer.analysis.speedup import (
 from explorer.records.piece import shortened
 from explorer.records.prompts import Prompt
 from explorer.records.schema import Trace
+from explorer.records.step_facts import StepFacts as PassFacts
 
 LONGEST = 24  # characters shown of a token
 
@@ -53,7 +55,8 @@ class PromptFigures(Schema):
     """One race: a prompt decoded by one method and by plain decoding.
 
     `number` is the prompt's place, from 0: ids may repeat. `difference` is None where both wrote
-    the same tokens.
+    the same tokens. `pass_ms` are the quickest and the slowest tenth of plain's own passes, in
+    milliseconds; None in older reports, and where there were too few.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -69,6 +72,7 @@ class PromptFigures(Schema):
     plain_tokens_per_second: float | None
     speedup: float | None
     half_width: float | None
+    pass_ms: list[float] | None = Field(default=None, min_length=2, max_length=2)
     difference: Difference | None = None
 
     @computed_field
@@ -137,6 +141,7 @@ def finished_race(record: Prompt, number: int, trace: Trace) -> Race:
     figures = compare(fast, plain)
     expected, got = trace.rival.new_token_ids, trace.new_token_ids
     verified = [step for step in trace.steps if step.timings.verify > 0]
+    quick, slow = spread(PassFacts.of_lane(trace.rival))
     summary = PromptFigures(
         number=number,
         id=str(record.get("id", number)),
@@ -149,6 +154,7 @@ def finished_race(record: Prompt, number: int, trace: Trace) -> Race:
         plain_tokens_per_second=figures.rival.tokens_per_second,
         speedup=figures.speedup,
         half_width=figures.half_width,
+        pass_ms=[quick, slow] if slow else None,
         difference=_difference(trace, expected, got),
     )
     return Race(

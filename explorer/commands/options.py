@@ -214,6 +214,7 @@ def settings_from(args: argparse.Namespace, **values: Any) -> DecodeSettings:
     """The settings given on the command line, over their defaults. Raises ExplorerError."""
     given = {name: getattr(args, name, None) for name in setting_names()}
     settings = decode_settings(**{k: v for k, v in (given | values).items() if v is not None})
+    known_methods([settings.method])  # both are refused before the model is loaded
     _require_tree(settings.tree)
     return settings
 

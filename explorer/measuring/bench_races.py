@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from explorer.analysis.cost_curve import CostCurve
+from explorer.analysis.headline import busy_words
 from explorer.analysis.races import (
     MethodFigures,
     Race,
@@ -113,7 +114,7 @@ def report_of(
             for method in racing
         },
         "races": [race.figures for group in races.values() for race in group],
-        "sentence": verdict_sentence(main, figures, half_width),
+        "sentence": busy_words(mains) or verdict_sentence(main, figures, half_width),
     }
     return BenchReport.model_validate(_header(lab) | fields | more)
 

@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field, computed_field
 
 from explorer.analysis.cost_curve import CostCurve
 from explorer.analysis.floor import Floor
-from explorer.analysis.headline import headline
+from explorer.analysis.headline import busy_words, headline
 from explorer.analysis.races import CategoryFigures, MethodFigures, PromptFigures
 from explorer.measuring.assisted_reference import AssistedReference
 from explorer.measuring.llama_cpp import LlamaCpp
@@ -65,6 +65,12 @@ class BenchReport(Schema):
     def fastest(self) -> str:
         """The verdict on all methods, in a sentence."""
         return headline(self.races)
+
+    @computed_field
+    @property
+    def busy(self) -> str:
+        """Why the timings say little, in a sentence; empty where the machine was at rest."""
+        return busy_words(self.races)
 
     @computed_field
     @property

@@ -34,8 +34,12 @@ def node_codes(
         return ["root-last"]
     judge = _judge(step, settings)
     taken = {parents[row] for row in step.accepted[1:]}
-    rows = range(1, len(step.token_ids))
-    return ["root", *(judge(row, parents[row], parents[row] in taken) for row in rows)]
+    unwritten = set(step.accepted[len(step.emitted) :])
+    codes = ["root"]
+    for row in range(1, len(step.token_ids)):
+        judged = judge(row, parents[row], parents[row] in taken)
+        codes.append("past-end" if row in unwritten else judged)
+    return codes
 
 
 def _judge(step: Step, settings: Settings | DecodeSettings) -> Judge:
@@ -119,7 +123,8 @@ def step_codes(
     if step.trials is not None:
         accept = "accept-trials"
     tree = "tree-chain" if chain else "tree"
-    return [f"step{window}", draft, tree, f"mask{window}", "verify", accept, "commit"]
+    cut = "-cut" if len(step.emitted) < len(step.accepted) else ""
+    return [f"step{window}{cut}", draft, tree, f"mask{window}", "verify", accept, "commit"]
 
 
 def _draft_code(step: Step, settings: Settings | DecodeSettings) -> str:

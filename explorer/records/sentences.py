@@ -94,6 +94,10 @@ NODES = {
         "on a path that lost",
         "The base model gives it {p}, not above {bar}; a longer or likelier path won in any case.",
     ),
+    "past-end": (
+        "past the end",
+        "It held as well, but the text had ended with a token before it, so it never became text.",
+    ),
     "below": (
         "never reached",
         "It was never reached: {above} at depth {depth} was not accepted, and everything below "
@@ -128,6 +132,14 @@ STEPS = {
     "step-window": (
         "One pass over {rows}, {extra} of them the lookahead window's: {kept} accepted, {gained} "
         "gained."
+    ),
+    "step-cut": (
+        "One pass over {rows}: {kept} accepted, and the text ended before all of it was written: "
+        "{gained} gained."
+    ),
+    "step-window-cut": (
+        "One pass over {rows}, {extra} of them the lookahead window's: {kept} accepted, and the "
+        "text ended before all of it was written: {gained} gained."
     ),
     "step-bare": "No draft in this step: one pass over {rows}, {gained} gained.",
     "step-last": "Last token: it was already known, so there was nothing to check.",

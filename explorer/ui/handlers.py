@@ -101,6 +101,12 @@ class Handlers:
         """Ask the tab's run to end."""
         stop_session(session)
 
+    def leave(self, session: Session | None) -> Update:
+        """Another run is looked at now, recorded or out of a file: the tab's own is no longer
+        told of and cannot be continued, unless it still goes on."""
+        kept = session if session is not None and session.live else Session()
+        return {self.page.session: kept} | self._standing(kept)
+
     def tick(self, session: Session | None) -> Update:
         """Show the progress of loading; once it has ended, show it a last time and stop."""
         shown = updates.progress(self.page, self.worker)
@@ -199,6 +205,15 @@ def connect(worker: ModelWorker, limits: Limits, demo: gr.Blocks) -> Page:
     page.stop.click(handlers.stop, page.session, None, **MANY)
     changed = [getattr(page.settings, name) for name in CHANGED]
     page.explorer.select(filled, None, [page.prompt, *changed], queue=False, **MANY)
+    around = [page.session, *page.buttons(), page.status]
+    gr.on(
+        [page.explorer.select, page.explorer.clear],
+        handlers.leave,
+        page.session,
+        around,
+        queue=False,
+        **MANY,
+    )
     loading = [page.status, page.header, page.loading]
     page.loading.tick(handlers.tick, page.session, loading, **MANY)
     demo.load(handlers.tick, page.session, loading, **MANY)

@@ -6,6 +6,7 @@ import pytest
 from scipy.stats import ttest_rel
 
 from explorer.analysis.headline import TOO_SHORT, headline, p_value
+from explorer.analysis.race_reason import busy_sentence
 from explorer.analysis.races import PromptFigures
 
 
@@ -26,7 +27,7 @@ def test_a_clear_winner_is_called_the_fastest():
     told = headline(races(medusa=[1.2, 1.1, 1.3, 1.2], hydra=[1.4, 1.31, 1.5, 1.38]))
     assert told.startswith("hydra is the fastest over 4 prompts: hydra at 1.40×")
     assert "then medusa at 1.20×" in told
-    assert "paired t-test" in told
+    assert "(paired t-test of hydra against medusa: p = " in told
 
 
 def test_methods_that_chance_could_have_ordered_are_not_ordered():
@@ -55,6 +56,29 @@ def test_one_prompt_decides_nothing_and_no_time_says_nothing():
     assert headline(races(medusa=[1.9])).startswith("One prompt decides nothing")
     assert headline(races(medusa=[None, None])) == TOO_SHORT
     assert headline([]) == ""
+
+
+def on_a_busy_machine(*races_of_one_prompt):
+    """The races, with the quickest and the slowest tenth of plain's passes in each."""
+    return [
+        race.model_copy(update={"pass_ms": list(times)})
+        for race, times in zip(races(a=[1.1], b=[1.2]), races_of_one_prompt, strict=True)
+    ]
+
+
+def test_a_busy_machine_ranks_nothing_and_says_it_as_a_race_does():
+    within = headline(on_a_busy_machine((20.0, 45.0), (20.0, 22.0)))
+    assert within == f"Timings unreliable. {busy_sentence('plain decoding', 20.0, 45.0)}"
+    between = headline(on_a_busy_machine((20.0, 22.0), (48.0, 52.0)))
+    assert between.startswith("Timings unreliable. This machine is busy: the same pass of plain")
+    quiet = headline(on_a_busy_machine((20.0, 22.0), (21.0, 25.0)))
+    assert quiet.startswith("One prompt decides nothing")
+
+
+def test_one_disturbed_prompt_of_many_does_not_void_the_others():
+    calm = races(medusa=[1.4, 1.35, 1.5])
+    told = [calm[0].model_copy(update={"pass_ms": [20.0, 90.0]}), *calm[1:]]
+    assert headline(told).startswith("medusa is the fastest")
 
 
 def test_the_test_is_students_paired():

@@ -77,12 +77,19 @@ def test_a_race_is_identical_only_if_all_tokens_are(make_trace, step):
     assert found.figures.id == "7"
     assert found.figures.speedup == pytest.approx((2 / 30) / (1 / 20))
     assert found.laps[0]["verify"] == 30
+    assert found.figures.pass_ms is None  # too few to say anything
     shorter = with_rival(trace, [step(verify=20.0)])
     cut = finished_race({}, 0, shorter).figures
     assert not cut.identical
     assert (cut.difference.position, cut.difference.plain_token) == (1, None)
     assert cut.difference.method_token == trace.new_token_ids[1]
     assert found.figures.difference is None
+
+
+def test_a_race_keeps_how_much_plains_passes_varied(make_trace, step):
+    passes = [step(verify=20.0)] * 9 + [step(verify=60.0)] * 9
+    found = finished_race({}, 0, with_rival(make_trace([1], [step(verify=30.0)]), passes))
+    assert found.figures.pass_ms == [20.0, 60.0]
 
 
 def test_a_prompt_is_identical_only_if_every_method_says_so(make_trace, step):

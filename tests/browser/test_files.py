@@ -131,3 +131,17 @@ def test_recorded_runs_open_by_their_example_and_by_link(alone):
 def test_a_link_to_an_unknown_run_says_so(alone):
     steps: Steps = alone("step_explorer/index.html#trace=<b>nothing</b>")
     assert "no recorded run called <b>nothing</b>" in steps.problem
+
+
+def test_an_opened_file_never_takes_the_place_of_the_own_run(alone, trace):
+    """Nor of its place in Learn, which reads what the tab has kept."""
+    steps, session = alone(), Session()
+    for event in FakeLab().race("my own", DecodeSettings(max_new_tokens=30)):
+        session.add(event)
+    session.phase = "running"
+    steps.page.evaluate("message => window.explorer.receive(message)", session.message())
+    steps.open(trace)
+    steps.page.evaluate("dispatchEvent(new Event('pagehide'))")
+    kept = json.loads(steps.page.evaluate("sessionStorage.getItem('medusa-explorer-run')"))
+    assert kept["header"]["prompt"] == "my own"
+    assert kept["cut"]  # its end had not come

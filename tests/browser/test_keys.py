@@ -201,3 +201,12 @@ def test_reduced_motion_plays_nothing_by_itself(alone):
     assert not still.state("playing")
     moving = alone("step_explorer/index.html").wait("explorer.state.playing")
     assert moving.state("step") is not None
+
+
+def test_the_list_of_keys_closes_by_escape_and_by_doing_something_else(steps):
+    shown = "document.querySelector('.sx-help').open"
+    for leave in (lambda: steps.press("Escape"), lambda: steps.page.click(".sx-lanes h2 >> nth=0")):
+        steps.page.click(".sx-help summary")
+        steps.page.wait_for_function(shown)
+        leave()
+        steps.page.wait_for_function(f"!{shown}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from explorer.records.piece import Piece
 from tests.ui.fakes import FakeLab
 from tests.ui.hostile import PIECES, TEXTS
 
@@ -48,3 +49,23 @@ def test_letters_of_a_word_join_across_tokens_and_turned_text_is_isolated(alone)
     # Isolated letters are drawn apart, which no Arabic reader would read as a word.
     assert {bidi for shown, bidi in styles if "\u202e" not in shown} == {"normal"}
     assert {bidi for shown, bidi in styles if "\u202e" in shown} == {"isolate"}
+
+
+def test_a_character_of_several_tokens_looks_as_its_farthest_guess(alone):
+    """Its first token may be the model's own, and so may the first of the next step."""
+    trace = FakeLab(shapes=(3,)).trace(max_new_tokens=12)
+    long = next(step for step in trace.steps if len(step.emitted) == 4)
+    parts = [Piece(text=None, bytes=part) for part in ("f0", "9f", "98", "80")]
+    ids = range(90_000, 90_004)
+    step = long.model_copy(update={"emitted": list(ids), "index": 0})
+    first = next(iter(trace.steps))
+    assert first.tree == step.tree
+    pieces = trace.pieces | dict(zip(ids, parts, strict=True))
+    alone_in_it = trace.model_copy(update={"steps": [step], "pieces": pieces, "rival": None})
+    steps = alone().open(alone_in_it)
+    assert steps.lane("own") == "😀"
+    assert "d3" in steps.page.get_attribute(".sx-lane.is-own .sx-tok", "class").split()
+    steps.page.hover(".sx-lane.is-own .sx-tok")
+    said = steps.page.get_attribute(".sx-lane.is-own .sx-tok", "title")
+    assert "root" in said
+    assert "accepted at depth 3" in said

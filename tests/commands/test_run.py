@@ -116,3 +116,8 @@ def test_prompt_from_stdin(fake, capsys, monkeypatch):
 )
 def test_bad_input_is_one_line_and_status_two(fake, capsys, argv, hint):
     assert hint in refused(capsys, *argv)
+
+
+def test_an_unknown_method_is_refused_before_the_model_is_loaded(fake, capsys):
+    assert "no method 'nonsense'" in refused(capsys, "run", "hi", "--method", "nonsense")
+    assert not hasattr(fake, "loaded")

@@ -37,7 +37,7 @@ def test_every_row_and_stage_has_a_code_with_a_sentence(traces, name):
         assert all(code in STEPS for code in step.stages)
         named = [NODES[code][0] for code in step.reasons]
         assert [
-            at for at, word in enumerate(named) if word in ("root", "accepted")
+            at for at, word in enumerate(named) if word in ("root", "accepted", "past the end")
         ] == step.accepted
 
 
@@ -81,6 +81,16 @@ def test_lookahead_rows_count_in_the_pass(traces):
     steps = [step for step in traces["lookahead"].steps if step.extra_rows]
     assert steps
     assert all("window" in step.stages[3] for step in steps)
+
+
+def test_guesses_that_held_behind_the_end_of_the_text_never_became_text(traces):
+    trace = traces["greedy"]
+    whole = next(step for step in trace.steps if len(step.accepted) == 3)
+    cut = whole.model_copy(update={"emitted": whole.emitted[:2], "bonus": None})
+    told = with_reasons(cut, trace.trees[cut.tree], trace.header.settings)
+    first, last = (told.reasons[row] for row in cut.accepted[1:])
+    assert (first, last) == ("greedy", "past-end")
+    assert told.stages[0] == "step-cut"
 
 
 ROOTS = {"greedy": {0}, "typical": {0, 1}, "draw": {0, 1, 2}}

@@ -319,3 +319,15 @@ def test_a_suggested_run_changes_what_fits_and_stays_in_the_limits(wrong):
     assert (prompt, settings["tree"], settings["max_new_tokens"]) == ("hi", "root", 256)
     assert asked({"max_new_tokens": wrong}) == asked({})
     assert asked(wrong) == asked({})
+
+
+def test_a_run_that_is_no_longer_on_view_is_neither_told_of_nor_continued():
+    handlers = handlers_of()
+    session, _ = finished(handlers)
+    page = handlers.page
+    left = handlers.leave(session)
+    assert "Done" not in left[page.status]
+    assert "Ready" in left[page.status]
+    assert not left[page.go_on].interactive
+    session.phase = "running"  # one that still goes on comes back by itself
+    assert handlers.leave(session)[page.session] is session
