@@ -80,8 +80,8 @@ class Progress:
             return
         bar = self._bar((event["phase"], event.get("epoch")), event.get("total"))
         bar.update(event.get("done", 0) - bar.n)
-        shown = {name: event[key] for name, key in FIGURES.items() if event.get(key) is not None}
-        bar.set_postfix(shown)
+        said = {name: event[key] for name, key in FIGURES.items() if event.get(key) is not None}
+        bar.set_postfix(said)
 
     def _bar(self, phase: tuple[str, int | None], total: int | None) -> tqdm:
         if self.bar is None or phase != self.phase:
