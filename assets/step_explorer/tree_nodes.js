@@ -12,8 +12,12 @@ import { SIGNS } from "./verdicts.js";
  * @import { View } from "./verdicts.js"
  */
 
-// Pixels from a node to where the edge to it turns: a probability has room between them.
-const TURN = 31;
+const ROOMY = 22; // pixels of a line that has room for probabilities
+// Pixels from a node to where the edge to it turns: a probability stands between them, or nothing.
+const [WIDE_TURN, TURN] = [31, 20];
+
+/** @param {Pick<Grid, "line" | "unit">} grid */
+const showsProbabilities = ({ line, unit }) => line >= ROOMY * unit;
 
 /**
  * Draw a row's node and the edge to it; both are given back.
@@ -72,7 +76,7 @@ export function drawNode(app, view, grid, row, edges, marks) {
   marks.append(group);
   const edge = row > 0 ? drawEdge(view, grid, row, kind, radius) : null;
   if (edge) edges.append(edge);
-  if (row > 0 && grid.line >= 22 * grid.unit) {
+  if (row > 0 && showsProbabilities(grid)) {
     group.append(
       s(
         "text",
@@ -98,7 +102,7 @@ export function drawNode(app, view, grid, row, edges, marks) {
  */
 function drawEdge(view, grid, row, kind, radius) {
   const [from, to] = [grid.at(view.shape.parents[row]), grid.at(row)];
-  const turn = to.x - TURN * grid.unit;
+  const turn = to.x - (showsProbabilities(grid) ? WIDE_TURN : TURN) * grid.unit;
   const path =
     from.y === to.y
       ? `M${from.x} ${from.y}H${to.x - radius}`
