@@ -29,6 +29,23 @@ export function scored(slots, guesses) {
 }
 
 /**
+ * The guesses of a round, one question after the other. An answer to a question that is not asked
+ * any more, because its button was pressed twice, changes nothing.
+ * @param {Slot[]} slots
+ */
+export function guessing(slots) {
+  /** @type {(number | null)[]} */
+  const guesses = [];
+  const over = () => guesses.length >= slots.length || guesses.includes(null);
+  const answer = (/** @type {number} */ asked, /** @type {(number | null)[]} */ given) => {
+    const counts = !over() && asked === guesses.length;
+    if (counts) guesses.push(...given);
+    return counts;
+  };
+  return { guesses, over, answer };
+}
+
+/**
  * Tokens of a typed text, by the pieces on offer; where none fits, null and no more.
  * @param {string} typed
  * @param {Slot[]} slots

@@ -1,7 +1,7 @@
 // Beat the heads: pick or type the next pieces of a recorded text, then see who had more.
 
 import { readable } from "../step_explorer/text.js";
-import { scored, typedGuesses } from "./beat.js";
+import { guessing, scored, typedGuesses } from "./beat.js";
 
 /**
  * @import { Tools } from "./kit.js"
@@ -71,8 +71,7 @@ const nothing = () => {
  */
 function roundView({ run, prompt, text, slots, step }, tools, { number, done, next }) {
   const { h } = tools;
-  /** @type {(number | null)[]} */
-  const guesses = [];
+  const { guesses, over, answer: answered } = guessing(slots);
   const [written, ask] = [h("span", { class: "lx-guessed" }), h("div", { "aria-live": "polite" })];
   const element = h(
     "div",
@@ -81,16 +80,18 @@ function roundView({ run, prompt, text, slots, step }, tools, { number, done, ne
     h("p", { class: "lx-running" }, readable(text), written),
     ask,
   );
-  const pick = (/** @type {number} */ option) => {
-    guesses.push(option);
-    go();
-  };
   const go = () => {
     written.textContent = readable(
       guesses.map((guess, i) => (guess === null ? "" : slots[i].options[guess].text)).join(""),
     );
-    if (guesses.length < slots.length && !guesses.includes(null)) {
-      ask.replaceChildren(question(slots[guesses.length], guesses.length, pick, typed, tools));
+    if (!over()) {
+      const index = guesses.length;
+      const answers = {
+        pick: (/** @type {number} */ option) => answered(index, [option]) && go(),
+        typed: (/** @type {string} */ value) =>
+          answered(index, typedGuesses(value, slots.slice(index))) && go(),
+      };
+      ask.replaceChildren(question(slots[index], index, answers, tools));
       return;
     }
     const scores = {
@@ -105,16 +106,13 @@ function roundView({ run, prompt, text, slots, step }, tools, { number, done, ne
       ),
     };
     done(scores);
-    const on = h("button", { type: "button", onclick: next }, "Next round ▸");
+    const onward = () => element.isConnected && next(); // once: it takes this round off the page
+    const on = h("button", { type: "button", onclick: onward }, "Next round ▸");
     ask.replaceChildren(
       answer(slots, guesses, scores, tools),
       h("div", { class: "lx-buttons" }, on, tools.seeLink(run, step, "See this step")),
     );
     on.focus({ preventScroll: true });
-  };
-  const typed = (/** @type {string} */ value) => {
-    guesses.push(...typedGuesses(value, slots.slice(guesses.length)));
-    go();
   };
   go();
   return element;
@@ -123,11 +121,10 @@ function roundView({ run, prompt, text, slots, step }, tools, { number, done, ne
 /**
  * @param {Slot} slot
  * @param {number} index
- * @param {(option: number) => void} pick
- * @param {(text: string) => void} typed
+ * @param {{ pick: (option: number) => unknown, typed: (text: string) => unknown }} answers
  * @param {Tools} tools
  */
-function question({ options }, index, pick, typed, { h }) {
+function question({ options }, index, { pick, typed }, { h }) {
   const field = h("input", {
     type: "text",
     class: "lx-typed",

@@ -34,7 +34,7 @@ from explorer.heads.layouts import Origin
 from explorer.heads.origin import differences
 from explorer.heads.public_heads import from_public
 from explorer.models.base import LanguageModel
-from explorer.records.errors import ExplorerError
+from explorer.records.errors import ExplorerError, first_mistake
 from explorer.weights.folders import WEIGHTS, write_checkpoint
 from explorer.weights.hub import heads_folder
 
@@ -113,11 +113,9 @@ def _from_own(tensors: dict[str, Tensor], raw: dict[str, Any], folder: Path) -> 
     try:
         config = HeadsConfig.model_validate(raw)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "as a whole"
         raise ExplorerError(
-            f"The heads' config.json in {folder} is wrong at {where} ({first['msg']}): "
-            "download or export the heads again."
+            f"The heads' config.json in {folder} is wrong ({first_mistake(error)}): download or "
+            "export the heads again."
         ) from error
     if config.projection_from:
         tensors = tensors | _borrowed(folder.parent / config.projection_from)

@@ -13,7 +13,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from explorer.heads.head_storage import restored
-from explorer.heads.layouts import IN_MODEL, are_heads
+from explorer.heads.layouts import IN_MODEL, TOKEN_MAP, are_heads
 from explorer.records.errors import ExplorerError
 from explorer.weights.folders import CONFIG, WEIGHTS
 
@@ -25,6 +25,8 @@ HEAD_FILES = (
     "hydra_lm_head.pt",
 )
 FLOATS = (torch.bfloat16, torch.float16, torch.float32, torch.float64)
+WHOLE = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
+INDEX = ".index.json"
 PICKLED = "pytorch_model.bin"
 
 
@@ -59,7 +61,7 @@ def weights_file(folder: Path, raw: dict[str, Any]) -> Path:
     """The one file or shard index that holds the heads. Raises ExplorerError if there is none."""
     # A full checkpoint may hold medusa_lm_head files beside the model's own weights.
     names = HEAD_FILES if "num_heads" in raw else (*HEAD_FILES[1:], HEAD_FILES[0])
-    indexes = [f"{name}.index.json" for name in (*names, PICKLED)]
+    indexes = [f"{name}{INDEX}" for name in (*names, PICKLED)]
     for name in (*names, *indexes, PICKLED):
         if (folder / name).is_file():
             return folder / name
@@ -74,11 +76,12 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     Raises ExplorerError for a damaged file and for one that could run code.
     """
     try:
-        if path.name.endswith(".index.json"):
-            return _read_shards(path)
-        if path.suffix == ".safetensors":
-            return _read_safetensors(path)
-        loaded = torch.load(path, map_location="cpu", weights_only=True)
+        if path.name.endswith(INDEX):
+            tensors = _read_shards(path)
+        elif path.suffix == ".safetensors":
+            tensors = _read_safetensors(path)
+        else:
+            tensors = _read_pickled(path)
     except pickle.UnpicklingError as error:
         raise ExplorerError(
             f"{path} holds more than tensors and was not opened, because it could run code: "
@@ -86,18 +89,55 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
         ) from error
     except (
         OSError, EOFError, ValueError, KeyError, AttributeError, RuntimeError, SafetensorError,
-        zipfile.BadZipFile,
+        RecursionError, zipfile.BadZipFile,
     ) as error:  # fmt: skip
         raise ExplorerError(
             f"{path} cannot be read as head weights ({type(error).__name__}): "
             "the file is damaged or incomplete, so download it again."
         ) from error
+    _require_dense(tensors, path)
+    return tensors
+
+
+def _require_dense(tensors: dict[str, Tensor], path: Path) -> None:
+    """Refuse what a pickle can hold beside numbers in rows, and token ids that are none.
+
+    A tensor that repeats few numbers by strides of 0 would fill the memory once it is copied.
+    """
+    for name, tensor in tensors.items():
+        odd = tensor.is_nested or tensor.layout != torch.strided or tensor.is_meta
+        if odd or tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes():
+            raise ExplorerError(
+                f"{path} holds {name:.80} in a form that is not read (sparse, nested, repeated or "
+                "without its numbers): save the heads again as dense tensors, best as safetensors."
+            )
+        if name.endswith(TOKEN_MAP) and tensor.dtype not in WHOLE:
+            dtype = str(tensor.dtype).removeprefix("torch.")
+            raise ExplorerError(
+                f"The token map in {path} is stored as {dtype}, and token ids are whole numbers: "
+                "export the heads again."
+            )
+
+
+def _read_pickled(path: Path) -> dict[str, Tensor]:
+    loaded = torch.load(path, map_location="cpu", weights_only=True)
     tensors = loaded if isinstance(loaded, dict) else {}
     return {k: v for k, v in tensors.items() if isinstance(k, str) and isinstance(v, Tensor)}
 
 
+def _shards(index: Path) -> dict[str, str]:
+    """The file of each tensor. Raises ValueError for an index that names none, or itself."""
+    listed = json.loads(index.read_text(encoding="utf-8"))
+    shards = listed.get("weight_map") if isinstance(listed, dict) else None
+    if not isinstance(shards, dict) or not all(
+        isinstance(name, str) and not name.endswith(INDEX) for name in shards.values()
+    ):
+        raise ValueError("no list of files")
+    return shards
+
+
 def _read_shards(index: Path) -> dict[str, Tensor]:
-    shards = json.loads(index.read_text(encoding="utf-8"))["weight_map"]
+    shards = _shards(index)
     wanted = [key for key in shards if key.startswith(IN_MODEL)]
     wanted = wanted or [key for key in shards if are_heads(key)]
     # Path(...).name: an index must not point outside its own folder.
@@ -120,9 +160,13 @@ def require(tensors: dict[str, Tensor], wanted: set[str], place: Path) -> None:
     missing = sorted(wanted - tensors.keys())
     if missing:
         raise ExplorerError(
-            f"The heads in {place} are incomplete ({missing[0]} and {len(missing) - 1} more are "
-            "missing): download or export them again."
+            f"The heads in {place} are incomplete ({missing[0]}{_and_more(missing)} missing): "
+            "download or export them again."
         )
+
+
+def _and_more(names: list[str]) -> str:
+    return f" and {len(names) - 1} more are" if len(names) > 1 else " is"
 
 
 def require_numbers(tensors: dict[str, Tensor], place: Path) -> None:

@@ -33,6 +33,7 @@ from explorer.records.errors import ExplorerError
 from explorer.records.progress import Progress, quiet
 from explorer.weights import hub
 from explorer.weights.cache import CACHE_VARIABLE, cache_folder, chosen_folder
+from explorer.weights.folders import require_weights
 from explorer.weights.gguf_cache import described
 from explorer.weights.gguf_file import GGUFFile
 from explorer.weights.presets import ModelOptions
@@ -58,6 +59,8 @@ def load_model(
     with quiet_libraries(), _explained(options.model_source):
         file = GGUFFile(weights.gguf) if weights.gguf else None
         config = _configuration(weights, file)
+        if weights.folder and Path(weights.folder).is_dir():
+            require_weights(Path(weights.folder))
         stored = None if file else stored_as(config)
         if stored:
             backend, why = require_as_stored(options.backend, stored)
@@ -264,6 +267,11 @@ def _explained(source: str) -> Iterator[None]:
             raise ExplorerError(
                 f"'{source}' could not be loaded: {error.filename}: {error.strerror}; check that "
                 "this file or folder is there and may be read and written."
+            ) from error
+        if isinstance(error, OSError) and Path(source).expanduser().exists():
+            raise ExplorerError(
+                f"'{source}' could not be loaded ({_first_line(text).rstrip('.')}): it is damaged "
+                "or incomplete, so download it again, or choose another model."
             ) from error
         if isinstance(error, (OSError, ConnectionError)):
             raise ExplorerError(

@@ -23,3 +23,10 @@ def first_fault(error: ValidationError) -> str:
         return str(first["ctx"]["error"])
     name = ".".join(map(str, first["loc"]))
     return f"{name}: {first['msg']}; you gave {first['input']!r:.60}."
+
+
+def first_mistake(error: ValidationError) -> str:
+    """Where a file first goes wrong, and why, in a few words for brackets."""
+    first = error.errors(include_input=False, include_url=False)[0]
+    where, why = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
+    return f"{where:.80}: {why:.200}" if where else f"{why:.200}"

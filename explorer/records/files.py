@@ -11,7 +11,7 @@ from typing import Any
 import pydantic_core
 from pydantic import ValidationError
 
-from explorer.records.errors import ExplorerError
+from explorer.records.errors import ExplorerError, first_mistake
 from explorer.records.schema import FORMAT_VERSION, Trace
 from explorer.records.step import MAX_STEPS
 from explorer.records.upgrade import trace_of_format_1
@@ -97,9 +97,7 @@ def _mistake(error: ValidationError) -> str:
     """The first mistake in a few words; listing millions would take minutes."""
     if error.error_count() > MAX_MISTAKES:
         return f"it has {error.error_count()} mistakes"
-    first = error.errors(include_input=False, include_url=False)[0]
-    where = ".".join(map(str, first["loc"])) or "the whole"
-    return f"{where:.80}: {first['msg']:.200}"
+    return first_mistake(error)
 
 
 def _inflate(data: bytes, name: str, most: int) -> bytes:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
+import socket
 import sys
 from collections.abc import Sequence
 from typing import get_args
@@ -18,6 +19,7 @@ from explorer.records.settings import Backend, Device, HeadsDtype
 from explorer.weights.places import require_places
 from explorer.weights.presets import model_options
 
+MAX_PORT = 65_535
 NO_MCP = "--mcp needs another package: pip install -r requirements-mcp.txt"
 
 
@@ -68,6 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         settle_proxies()
         if not args.replay:
             require_places(model_options(preset=args.preset, model=args.model, heads=args.heads))
+        _require_address(args.host, args.port)
     except ExplorerError as error:
         return _refused(str(error))
     from explorer.ui import serve
@@ -75,8 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         demo = serve.serve(*serve.what_to_serve(args))
     except OSError:
-        where = f"{args.host or 'this machine'}, port {args.port or 'any'}"
-        return _refused(f"cannot listen on {where}: choose another --host or --port.")
+        return _refused(_cannot_listen(args.host, args.port))
     except Exception as error:  # httpx's behind a proxy, Gradio's own, uvicorn's
         reason = (str(error).splitlines() or ["no details"])[0]
         return _refused(
@@ -86,6 +88,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(f"{serve.TITLE} is at {demo.local_url}", flush=True)
     demo.block_thread()
     return 0
+
+
+def _require_address(host: str | None, port: int | None) -> None:
+    """Raise ExplorerError for what is no port, or no address of this machine.
+
+    uvicorn would first write an error of its own.
+    """
+    if port is not None and not 0 <= port <= MAX_PORT:
+        raise ExplorerError(f"there is no port {port!s:.20}: choose one from 1 to {MAX_PORT}.")
+    if not host:
+        return
+    try:
+        found = socket.getaddrinfo(host.strip("[]"), None, type=socket.SOCK_STREAM)
+        family, kind, *_, address = found[0]
+        with socket.socket(family, kind) as probe:
+            probe.bind(address)
+    except (OSError, UnicodeError) as error:  # UnicodeError: a name that no domain can have
+        raise ExplorerError(_cannot_listen(host, port)) from error
+
+
+def _cannot_listen(host: str | None, port: int | None) -> str:
+    where = f"{host or 'this machine'}, port {port or 'any'}"
+    return f"cannot listen on {where}: choose another --host or --port."
 
 
 def _refused(why: str) -> int:

@@ -17,6 +17,17 @@ from explorer.records.errors import ExplorerError
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
 
 
+def require_weights(folder: Path) -> None:
+    """Raise ExplorerError for a model's folder that has a config.json and no weights beside it."""
+    if (folder / CONFIG).is_file() and not any(
+        path.suffix in (".safetensors", ".bin", ".h5", ".msgpack") for path in folder.iterdir()
+    ):
+        raise ExplorerError(
+            f"There are no weights in {folder} (model.safetensors, or its parts): download the "
+            "model whole, or choose another folder."
+        )
+
+
 def write_checkpoint(
     folder: str | Path, tensors: dict[str, Tensor], config: dict[str, Any], what: str
 ) -> Path:

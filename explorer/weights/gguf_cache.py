@@ -15,6 +15,7 @@ from pathlib import Path
 
 from transformers import AutoConfig, AutoTokenizer
 
+from explorer.records.errors import ExplorerError
 from explorer.weights.cache import cache_folder, read_folders
 from explorer.weights.gguf_file import GGUFFile
 from explorer.weights.gguf_settings import FACTORS, Settings
@@ -75,7 +76,21 @@ def _convert(file: GGUFFile, scratch: Path) -> None:
     settings.complete(config)
     config.save_pretrained(scratch)
     source |= unsaid_settings(file.metadata)
-    AutoTokenizer.from_pretrained(file.path.parent, **source).save_pretrained(scratch)
+    _save_tokenizer(file, source, scratch)
     set_split(scratch, file.metadata, file.path.name)
     types = file.metadata.get("tokenizer.ggml.token_type") or []
     repair_tokenizer(scratch, file.metadata["tokenizer.ggml.tokens"], types, file.path.name)
+
+
+def _save_tokenizer(file: GGUFFile, source: dict, scratch: Path) -> None:
+    try:
+        AutoTokenizer.from_pretrained(file.path.parent, **source).save_pretrained(scratch)
+    except OSError:
+        raise
+    except Exception as error:  # a vocabulary of another kind, or a part of it is not there
+        kind, scores = (file.metadata.get(f"tokenizer.ggml.{key}") for key in ("model", "scores"))
+        lacking = " without 'tokenizer.ggml.scores'" if kind == "llama" and not scores else ""
+        raise ExplorerError(
+            f"The tokenizer of {file.path.name} could not be converted ('tokenizer.ggml.model' is "
+            f"'{kind!s:.40}'{lacking}): choose another file of the model, or its safetensors."
+        ) from error

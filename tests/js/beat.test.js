@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { scored, typedGuesses } from "../../assets/learn/beat.js";
+import { guessing, scored, typedGuesses } from "../../assets/learn/beat.js";
 
 const option = (/** @type {string} */ text, /** @type {number | null} */ p) => ({
   name: text,
@@ -46,4 +46,18 @@ test("a typed text is read piece by piece, with or without the first space", () 
   assert.deepEqual(typedGuesses("the", SLOTS), [1]);
   assert.deepEqual(typedGuesses("a dog", SLOTS), [0, null]);
   assert.deepEqual(typedGuesses("", SLOTS), []);
+});
+
+test("a button that is pressed twice answers once, and none answers a round that is over", () => {
+  const { guesses, over, answer } = guessing(SLOTS);
+  assert.equal(answer(0, [1]), true);
+  assert.equal(answer(0, [0]), false);
+  assert.deepEqual(guesses, [1]);
+  for (let i = 1; i < SLOTS.length; i++) assert.equal(answer(i, [0]), true);
+  assert.equal(over(), true);
+  assert.equal(answer(SLOTS.length, [0]), false);
+  assert.equal(guesses.length, SLOTS.length);
+  const other = guessing(SLOTS);
+  other.answer(0, [null]);
+  assert.deepEqual([other.over(), other.answer(1, [0])], [true, false]);
 });

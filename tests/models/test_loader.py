@@ -145,6 +145,24 @@ def test_what_cannot_be_loaded_is_one_clear_sentence(tmp_path):
         assert "\n" not in str(caught.value), name
 
 
+def test_a_folder_that_is_damaged_is_not_the_network(tmp_path):
+    (tmp_path / "config.json").write_text("{not json")
+    with pytest.raises(ExplorerError, match="damaged or incomplete") as caught:
+        load(tmp_path)
+    assert "network" not in str(caught.value)
+
+
+@pytest.mark.parametrize("quantised", [None, {"quant_method": "fp8"}, {"load_in_4bit": True}])
+def test_a_folder_without_weights_says_so(tmp_path, quantised):
+    tiny_model("llama").network.config.save_pretrained(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    if quantised:
+        config["quantization_config"] = quantised
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ExplorerError, match=r"There are no weights in .*: download the model"):
+        load(tmp_path)
+
+
 def test_int4_without_codes_and_hub_models_offline(tmp_path, monkeypatch):
     path = write_gguf(tmp_path / "tiny.gguf", kind=TYPES.F16)
     with pytest.raises(ExplorerError, match="int4 backend runs the codes"):

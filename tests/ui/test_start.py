@@ -39,7 +39,7 @@ def test_the_apps_own_addresses_go_round_proxies(monkeypatch, before):
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (OSError("in use"), "cannot listen on ::1, port 7: choose another --host or --port"),
+        (OSError("in use"), "cannot listen on 127.0.0.1, port 7: choose another --host or --port"),
         (ValueError("no localhost"), "cannot be started (ValueError: no localhost): choose"),
         (RuntimeError(), "cannot be started (RuntimeError: no details): choose"),
     ],
@@ -49,8 +49,25 @@ def test_whatever_launching_raises_becomes_one_sentence(monkeypatch, capsys, err
         raise error
 
     monkeypatch.setattr(serve, "serve", launch)
-    assert main(["--replay", "--host", "::1", "--port", "7"]) == 2
+    assert main(["--replay", "--host", "127.0.0.1", "--port", "7"]) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--port", "99999"], "there is no port 99999: choose one from 1 to 65535.\n"),
+        (["--port", "-1"], "there is no port -1: choose one"),
+        (["--host", "192.0.2.1"], "cannot listen on 192.0.2.1, port any: choose another"),
+        (["--host", "a..b", "--port", "7"], "cannot listen on a..b, port 7: choose another"),
+    ],
+)
+def test_an_address_that_is_none_is_refused_before_the_server_starts(
+    monkeypatch, capsys, given, said
+):
+    monkeypatch.setattr(serve, "serve", None)
+    assert main(["--replay", *given]) == 2
+    assert capsys.readouterr().err.startswith(f"app.py: {said}")
 
 
 @pytest.mark.parametrize(

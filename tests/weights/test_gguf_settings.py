@@ -146,6 +146,16 @@ def test_two_lists_of_factors_are_longrope(tmp_path):
     assert model.context_length == 32  # the border
 
 
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [("nonsense", "is 'nonsense'\\)"), ("llama", "is 'llama' without 'tokenizer.ggml.scores'\\)")],
+)
+def test_a_vocabulary_that_cannot_be_converted_is_named(tmp_path, kind, said):
+    path = write_gguf(tmp_path / "a.gguf", tokenizer=kind)
+    with pytest.raises(ExplorerError, match=f"tokenizer of a.gguf could not be converted .*{said}"):
+        load(path)
+
+
 @pytest.mark.parametrize("key", ["eot_token_id", "bos_token_id"])
 def test_a_special_token_beyond_the_vocabulary_is_refused(tmp_path, key):
     path = write_gguf(tmp_path / "a.gguf", extra=lambda w: getattr(w, f"add_{key}")(999))

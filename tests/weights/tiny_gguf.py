@@ -25,6 +25,7 @@ def write_gguf(
     extra: Callable[[gguf.GGUFWriter], None] | None = None,
     vocab: list[str] = VOCAB,
     kinds: dict[str, TYPES] | None = None,
+    tokenizer: str = "gpt2",
 ) -> Path:
     """A file whose matrices are `kind`, the embedding Q8_0, and the norms float32.
 
@@ -40,9 +41,10 @@ def write_gguf(
     writer.add_layer_norm_rms_eps(1e-5)
     writer.add_rope_freq_base(10000.0)
     writer.add_vocab_size(len(VOCAB))
-    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_model(tokenizer)
     writer.add_token_list(vocab)
-    writer.add_token_merges(["h e", "l l"])
+    if tokenizer == "gpt2":
+        writer.add_token_merges(["h e", "l l"])
     control = gguf.TokenType.CONTROL
     writer.add_token_types(
         [control if token.startswith(("<|", "<｜")) else gguf.TokenType.NORMAL for token in vocab]
