@@ -10,7 +10,7 @@ from explorer.records.text import encodable
 
 INTRO = (
     "A language model writes one token per pass. Here small heads guess several ahead, and one "
-    "pass checks them all: the same text in fewer passes. Watch the race, then look inside."
+    "pass checks them all: the same text in fewer passes."
 )
 GAME = "learn#beat_the_heads"
 
