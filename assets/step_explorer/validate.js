@@ -184,6 +184,8 @@ function stepFault(step, trees) {
   if (!listOf(step.emitted, isCount) || step.emitted.length > step.accepted.length)
     return "emitted";
   if (!(step.bonus === null || isCount(step.bonus))) return "bonus";
+  if (!(isNone(step.bonus_prob) || isShare(step.bonus_prob))) return "bonus_prob";
+  if (!(isNone(step.lookahead) || isLookahead(step.lookahead))) return "lookahead";
   if (!listOf(step.positions, isPosition)) return "positions";
   const times = ["heads", "draft", "verify", "accept", "commit"];
   return isObject(step.timings) && times.every((name) => isTime(step.timings[name]))
@@ -224,6 +226,12 @@ function fitsStep({ layer, head: number, layers, heads, slots, weights }, step, 
     /^[A-Za-z0-9+/]*={0,2}$/.test(weights)
   );
 }
+
+/** @type {Check} */
+const isLookahead = (state) =>
+  isObject(state) &&
+  [state.window, state.guesses].every((rows) => listOf(rows, (row) => listOf(row, isCount))) &&
+  isCount(state.pool_size);
 
 /** @type {Check} */
 const isFloor = (floor) =>

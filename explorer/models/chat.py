@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from explorer.models.chat_template import rendered
 from explorer.records.errors import ExplorerError
 from explorer.records.piece import Piece
 
@@ -41,7 +42,9 @@ def _templated(tokenizer: PreTrainedTokenizerBase, prompt: str, system: str | No
     messages = [{"role": "system", "content": system}] if system else []
     messages.append({"role": "user", "content": prompt})
     try:
-        text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        text = rendered(tokenizer, messages, add_generation_prompt=True)
+    except ExplorerError:
+        raise
     except Exception as error:  # a template is a program and can raise anything
         remedy = "leave the system prompt empty" if system else "use the raw prompt"
         raise ExplorerError(f"The model's chat template refuses this: {remedy}.") from error

@@ -25,6 +25,7 @@ from pydantic import Field
 from explorer.decoding.sampling import distribution
 from explorer.models.base import LanguageModel
 from explorer.models.chat import encode_prompt, require_known
+from explorer.models.chat_template import rendered
 from explorer.records.errors import ExplorerError
 from explorer.training.data import distinct_share
 from explorer.training.journal import Journal
@@ -263,5 +264,5 @@ def _user_turn(model: LanguageModel) -> str:
         raise ExplorerError(
             "This model has no chat template, so it cannot invent prompts: give --prompts FILE."
         )
-    text = tokenizer.apply_chat_template([{"role": "user", "content": MARK}], tokenize=False)
+    text = rendered(tokenizer, [{"role": "user", "content": MARK}])
     return text.partition(MARK)[0]

@@ -78,6 +78,8 @@ test("numbers that Python's reader refuses are refused here too", () => {
     { floor },
     { price: 1e308 },
     { promise: -1 },
+    { bonus_prob: 2 },
+    { lookahead: { window: 5, guesses: [], pool_size: 0 } },
   ];
   for (const changes of wrong) assert.notEqual(firstFault(inStep(changes)), null);
   assert.equal(firstFault(inHeader({ prefill_ms: 1e308 })), "header.prefill_ms");

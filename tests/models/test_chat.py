@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import sys
+import time
+
 import pytest
 
+from explorer.models import chat_template
 from explorer.models.chat import TokenTexts, encode_prompt, require_known
 from explorer.models.loader import load_model
 from explorer.records.errors import ExplorerError
@@ -48,6 +52,21 @@ def test_the_template_is_used_where_there_is_one(tokenizer):
     tokenizer.chat_template = None
     assert chat == "<|im_start|>system\nbe brief<|im_end|><|im_start|>user\nhello<|im_end|>"
     assert raw == tokenizer.decode(encode_prompt(tokenizer, "hello")) == "hello"
+
+
+@pytest.mark.parametrize(
+    "inside", ["", "x", "{% set y = 1 %}", "{{ range(9)|map('string')|join }}"]
+)
+def test_a_template_without_end_is_ended(tokenizer, monkeypatch, inside):
+    monkeypatch.setattr(chat_template, "MOST_SECONDS", 0.2)
+    before, start = sys.gettrace(), time.monotonic()
+    loop = "{% for a in range(99999) %}{% for b in range(99999) %}", "{% endfor %}{% endfor %}"
+    tokenizer.chat_template = inside.join(loop)
+    with pytest.raises(ExplorerError, match=r"not ended after 0\.2 seconds: use the raw"):
+        encode_prompt(tokenizer, "hello")
+    tokenizer.chat_template = None
+    assert time.monotonic() - start < 60
+    assert sys.gettrace() is before
 
 
 def test_what_the_template_refuses_and_empty_prompts(tokenizer):
