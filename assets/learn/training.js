@@ -160,7 +160,7 @@ function blackboard(tools) {
     const races = seen.filter(({ race }) => race);
     speeds.element.hidden = races.length === 0; // classes of earlier versions were not timed
     speeds.set({ x, lines: speedLines(lesson, races) });
-    out.set("speedup", frame.race ? `${tools.numbers.ratio(frame.race.speedup)}×` : "–");
+    out.set("speedup", frame.race ? `${tools.numbers.ratio(frame.race.speedup)}×` : "not timed");
     raced.textContent = frame.race ? said(frame.race, tools) : "";
     source.textContent = `${lesson.model}, ${lesson.backend}, ${lesson.measured}: ${tools.numbers.count(lesson.train_tokens)} tokens to learn from. Tokens per step: a chain of first guesses, replayed on a held-out reply.`;
   }
