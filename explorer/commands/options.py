@@ -11,12 +11,12 @@ from explorer.records.errors import ExplorerError
 from explorer.records.methods import METHODS, Parameter, known_methods, methods_heeding, parameters
 from explorer.records.prompts import STDIN, read_stdin, require_text
 from explorer.records.settings import (
-    Acceptance,
+    CHOICES,
     Backend,
     DecodeSettings,
     Device,
     HeadsDtype,
-    RootRule,
+    about,
     decode_settings,
     setting_names,
 )
@@ -24,8 +24,6 @@ from explorer.weights.presets import PRESETS, model_options
 
 if TYPE_CHECKING:
     from explorer.lab.lab import Lab
-
-DEFAULTS = DecodeSettings()
 
 
 def add_model_options(parser: argparse.ArgumentParser, fewer_heads: bool = True) -> None:
@@ -112,24 +110,15 @@ def load_lab(args: argparse.Namespace, console: Console, heads: str | None = Non
 def add_decode_options(parser: argparse.ArgumentParser) -> None:
     """How to decode: the settings that change the text or the tree."""
     group = parser.add_argument_group("decoding")
-    group.add_argument("--temperature", type=float, metavar="T", help="0: greedy (default)")
-    group.add_argument("--top-p", type=float, metavar="P", help="nucleus sampling (default 1)")
-    group.add_argument("--top-k", type=int, metavar="K", help="0: no limit (default)")
-    group.add_argument("--seed", type=int, metavar="S", help="same seed, same text (default 0)")
-    group.add_argument(
-        "--acceptance",
-        choices=get_args(Acceptance),
-        metavar="RULE",
-        help="auto (default), greedy, sample (lossless) or typical (lossy)",
-    )
+    add_setting(group, "temperature", "T")
+    add_setting(group, "top_p", "P")
+    add_setting(group, "top_k", "K")
+    add_setting(group, "seed", "S")
+    add_setting(group, "acceptance", "RULE")
     add_typical_options(group)
-    group.add_argument("--system", dest="system_prompt", metavar="TEXT", help="system prompt")
+    add_setting(group, "system_prompt", "TEXT", option="--system")
     group.add_argument(
-        "--raw",
-        dest="raw_prompt",
-        action="store_true",
-        default=None,
-        help="plain completion, without the chat template",
+        "--raw", dest="raw_prompt", action="store_true", default=None, help=about("raw_prompt")
     )
     add_length_options(parser)
     add_method_parameters(parser)
@@ -137,33 +126,39 @@ def add_decode_options(parser: argparse.ArgumentParser) -> None:
 
 def add_typical_options(group: argparse._ActionsContainer) -> None:
     """The parameters of typical acceptance."""
-    group.add_argument(
-        "--epsilon", type=float, metavar="E", help=f"typical acceptance ({DEFAULTS.epsilon})"
-    )
-    group.add_argument(
-        "--delta", type=float, metavar="D", help="typical acceptance (the root of epsilon)"
-    )
-    group.add_argument(
-        "--root-rule",
-        choices=get_args(RootRule),
-        metavar="RULE",
-        help="typical acceptance: the roots are draws (draw, default), the likeliest tokens "
-        "(greedy, as in the paper) or draws from the tokens above the bar (typical)",
-    )
+    add_setting(group, "epsilon", "E")
+    add_setting(group, "delta", "D", default="the root of epsilon")
+    add_setting(group, "root_rule", "RULE")
 
 
 def add_length_options(parser: argparse.ArgumentParser) -> None:
     """The length, and the tree."""
     group = parser.add_argument_group("length and tree")
+    add_setting(group, "max_new_tokens", "N")
+    add_setting(group, "tree", "NAME_OR_JSON")
+
+
+def add_setting(
+    group: argparse._ActionsContainer,
+    name: str,
+    metavar: str,
+    option: str = "",
+    default: str = "",
+) -> None:
+    """The option for a setting: type, choices and help as DecodeSettings has them.
+
+    `option`: where its name is another. `default`: what it says where the setting has another
+    default here.
+    """
+    field = DecodeSettings.model_fields[name]
+    says = default or field.default
     group.add_argument(
-        "--max-new-tokens", type=int, metavar="N", help=f"default {DEFAULTS.max_new_tokens}"
-    )
-    group.add_argument(
-        "--tree",
-        metavar="NAME_OR_JSON",
-        help="auto (default: in each step the nodes that are worth their row here), fixed (the "
-        "best tree that stays the same), root, chain:3, cartesian:3,2,1, dynamic:8 or rank "
-        "paths (medusa_choices) like [[0], [1], [0, 0]]",
+        option or f"--{name.replace('_', '-')}",
+        dest=name,
+        type=field.annotation if field.annotation in (int, float) else str,
+        choices=CHOICES.get(name),
+        metavar=metavar,
+        help=about(name) + ("" if says is None else f" (default {says})"),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from explorer.commands.console import Console, number, table
 from explorer.commands.options import (
     add_length_options,
+    add_setting,
     add_typical_options,
     load_lab,
     settings_from,
@@ -38,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="(default greedy,sample,typical)",
     )
     parser.add_argument("--method", metavar="M", help="the method that writes (default medusa)")
-    parser.add_argument("--seed", type=int, metavar="S", help="same seed, same texts (default 0)")
+    add_setting(parser, "seed", "S")
     add_typical_options(parser)
     add_length_options(parser)
 

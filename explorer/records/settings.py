@@ -23,6 +23,20 @@ HeadsDtype = Literal["auto", "nf4"]
 Acceptance = Literal["auto", "greedy", "sample", "typical"]
 RootRule = Literal["draw", "greedy", "typical"]
 
+TYPICAL = ("epsilon", "delta", "root_rule")  # settings that typical acceptance alone uses
+CHOICES = {  # what the choices of a setting mean
+    "acceptance": {
+        "auto": "greedy at temperature 0, else sample",
+        "greedy": "lossless",
+        "sample": "lossless",
+        "typical": "lossy",
+    },
+    "root_rule": {
+        "draw": "from all tokens",
+        "greedy": "the likeliest, the paper's rule",
+        "typical": "draw from the tokens above the bar",
+    },
+}
 MAX_NEW_TOKENS = 4096
 MAX_PROMPT_CHARACTERS = 100_000
 MAX_TREE_CHARACTERS = 20_000
@@ -35,26 +49,102 @@ class DecodeSettings(BaseModel):
     `acceptance` auto means greedy at temperature 0 and sample (lossless) above it. `epsilon` and
     `delta` belong to typical acceptance (Medusa, section 2.3.1), as does `root_rule`, which chooses
     the roots there. A `delta` of 0, or none, is √ε. `top_k` 0 means no limit.
-    It also has the parameters of all methods (records/methods.py), as attributes.
+    It also has the parameters of all methods (records/methods.py), as attributes. Pages, command
+    line and API take each setting's title, description and range from here.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
-    method: str = "medusa"
+    method: str = Field(
+        default="medusa",
+        title="Method",
+        description="who guesses: heads (medusa, hydra), a small draft model, the base model "
+        "itself (lookahead), or the text so far (prompt-lookup)",
+    )
     tree: Annotated[
         str, StringConstraints(strip_whitespace=True, max_length=MAX_TREE_CHARACTERS)
-    ] = "auto"
-    acceptance: Acceptance = "auto"
-    temperature: float = Field(default=0.0, ge=0.0, le=100.0, allow_inf_nan=False)
-    top_p: float = Field(default=1.0, gt=0.0, le=1.0)
-    top_k: int = Field(default=0, ge=0, lt=2**63)
-    epsilon: float = Field(default=0.09, gt=0.0, le=1.0)
-    delta: float = Field(default=0.3, gt=0.0, le=1.0)
-    root_rule: RootRule = "draw"
-    seed: int = Field(default=0, ge=0, lt=2**63)
-    max_new_tokens: int = Field(default=128, ge=1, le=MAX_NEW_TOKENS)
-    system_prompt: str | None = Field(default=None, max_length=MAX_PROMPT_CHARACTERS)
-    raw_prompt: bool = False
+    ] = Field(
+        default="auto",
+        title="Candidate tree",
+        description="auto: each step checks the guesses expected to repay their cost here; fixed: one "
+        "tree for all steps; also root, chain:3, cartesian:3,2,1, dynamic:8, or rank paths "
+        "(medusa_choices) as JSON: [[0], [1], [0, 0]]",
+    )
+    acceptance: Acceptance = Field(
+        default="auto",
+        title="Acceptance rule",
+        description="which guesses count; lossless: the text is, or is distributed as, the base "
+        "model's own",
+    )
+    temperature: float = Field(
+        default=0.0,
+        ge=0.0,
+        le=100.0,
+        allow_inf_nan=False,
+        title="Temperature",
+        description="0: always the likeliest token (greedy); above 0: sampling",
+    )
+    top_p: float = Field(
+        default=1.0,
+        gt=0.0,
+        le=1.0,
+        title="Top-p",
+        description="draw among the likeliest tokens that together have probability p; 1: all",
+    )
+    top_k: int = Field(
+        default=0,
+        ge=0,
+        lt=2**63,
+        title="Top-k",
+        description="draw among the k likeliest tokens; 0: all",
+    )
+    epsilon: float = Field(
+        default=0.09,
+        gt=0.0,
+        le=1.0,
+        title="ε of typical acceptance",
+        description="a guess that is likelier than this is above the bar; top-p and top-k do not "
+        "count",
+    )
+    delta: float = Field(
+        default=0.3,
+        gt=0.0,
+        le=1.0,
+        title="δ of typical acceptance",
+        description="the bar is the smaller of ε and δ·exp(−entropy): unsure model, lower bar; "
+        "0: √ε",
+    )
+    root_rule: RootRule = Field(
+        default="draw",
+        title="Root of typical acceptance",
+        description="how the token after the accepted path is chosen; top-p and top-k count in a "
+        "draw from all tokens only",
+    )
+    seed: int = Field(
+        default=0,
+        ge=0,
+        lt=2**63,
+        title="Seed",
+        description="with the same seed and settings, the text is the same",
+    )
+    max_new_tokens: int = Field(
+        default=128,
+        ge=1,
+        le=MAX_NEW_TOKENS,
+        title="Max new tokens",
+        description="at most, for both methods of a race",
+    )
+    system_prompt: str | None = Field(
+        default=None,
+        max_length=MAX_PROMPT_CHARACTERS,
+        title="System prompt",
+        description="instructions for a chat model; empty: the model's own default",
+    )
+    raw_prompt: bool = Field(
+        default=False,
+        title="Raw prompt",
+        description="continue the text as it is, without the chat template",
+    )
 
     if TYPE_CHECKING:  # the parameters of methods, which pydantic keeps as extra fields
 
@@ -82,6 +172,14 @@ class DecodeSettings(BaseModel):
         if self.acceptance != "auto":
             return self.acceptance
         return "greedy" if self.temperature == 0 else "sample"
+
+
+def about(name: str) -> str:
+    """A setting in one line, with the rule it belongs to and what its choices mean."""
+    text = DecodeSettings.model_fields[name].description or ""
+    rule = "typical acceptance: " if name in TYPICAL else ""
+    choices = "".join(f"; {one}: {meaning}" for one, meaning in CHOICES.get(name, {}).items())
+    return f"{rule}{text}{choices}"
 
 
 def setting_names() -> list[str]:

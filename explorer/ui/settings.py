@@ -8,25 +8,28 @@ from typing import Any
 import gradio as gr
 
 from explorer.records.methods import METHODS, PLAIN, Parameter, methods_heeding, parameters
-from explorer.records.settings import DecodeSettings
+from explorer.records.settings import CHOICES, TYPICAL, DecodeSettings
 from explorer.ui.limits import Limits
 
 DEFAULTS = DecodeSettings()
-MAX_NEW_TOKENS = 1024  # of the slider
 # The values of a choice, the range of a number, or None where any text or a tick will do.
 Offer = list[str] | dict[str, Any] | None
 SHAPED = ("medusa", "hydra")  # methods whose tree a reader chooses
-ACCEPTANCE = [
-    ("auto", "auto"),
-    ("greedy (lossless)", "greedy"),
-    ("sample (lossless)", "sample"),
-    ("typical (lossy)", "typical"),
-]
-ROOT_RULES = [
-    ("draw from all tokens", "draw"),
-    ("greedy: the likeliest (the paper's rule)", "greedy"),
-    ("typical: draw from the tokens above the bar", "typical"),
-]
+DRAWN = ("top_p", "top_k")  # settings of a draw from all tokens
+SLIDERS = {  # lowest value, highest value and step by hand: less than the whole range of a setting
+    "temperature": (0, 2, 0.05),
+    "top_p": (0.05, 1, 0.01),
+    "top_k": (0, 200, 1),
+    "epsilon": (0.01, 1, 0.01),
+    "delta": (0, 1, 0.01),
+    "max_new_tokens": (1, 1024, 1),
+}
+IDS = {  # of the inputs that style sheets and the tour look for
+    "method": "mx-method",
+    "tree": "mx-tree-setting",
+    "temperature": "mx-temperature",
+    "max_new_tokens": "mx-new-tokens",
+}
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class SettingsInputs:
     def dependent(self) -> list[gr.components.Component]:
         """The inputs that only some methods or rules use, in the order of `shown_settings`."""
         sampling = (self.top_p, self.top_k, self.seed)
-        typical = (self.epsilon, self.delta, self.root_rule)
+        typical = (getattr(self, name) for name in TYPICAL)
         return [self.tree, *sampling, *typical, *self.own.values()]
 
     @classmethod
@@ -93,15 +96,9 @@ def shown_settings(method: str, acceptance: str, temperature: float) -> list[dic
 
 def settings_inputs(limits: Limits) -> SettingsInputs:
     """Lay the settings out inside the current block."""
+    low, high, step = SLIDERS["max_new_tokens"]
     with gr.Row():
-        method = gr.Dropdown(
-            list(METHODS),
-            value=DEFAULTS.method,
-            label="Method",
-            info="Who guesses: heads (medusa, hydra), a small draft model, the base model itself "
-            "(lookahead), or the text so far (prompt-lookup).",
-            elem_id="mx-method",
-        )
+        method = gr.Dropdown(list(METHODS), **_shown("method"))
         against = gr.Dropdown(
             list(METHODS),
             value=PLAIN,
@@ -110,55 +107,63 @@ def settings_inputs(limits: Limits) -> SettingsInputs:
             elem_id="mx-against",
         )
         tree = gr.Dropdown(
-            list(limits.trees),
-            value=DEFAULTS.tree,
-            label="Candidate tree",
-            info="auto: each step checks the guesses expected to repay their cost here. fixed: one "
-            "tree for all steps. Also chain:K, cartesian:3,2,1, dynamic:N, or medusa_choices as "
-            "JSON.",
-            allow_custom_value=limits.free_tree,
-            elem_id="mx-tree-setting",
+            list(limits.trees), allow_custom_value=limits.free_tree, **_shown("tree")
         )
-        acceptance = gr.Dropdown(
-            ACCEPTANCE,
-            value=DEFAULTS.acceptance,
-            label="Acceptance rule",
-            info="auto: greedy at temperature 0, else sample. Lossless: the text is, or is "
-            "distributed as, the base model's own.",
-        )
-        max_new_tokens = gr.Slider(
-            1,
-            min(limits.new_tokens, MAX_NEW_TOKENS),
-            value=DEFAULTS.max_new_tokens,
-            step=1,
-            label="Max new tokens",
-            info="At most, for both methods.",
-            elem_id="mx-new-tokens",
+        acceptance = gr.Dropdown(_choices("acceptance"), **_shown("acceptance"))
+        new_tokens = gr.Slider(
+            low, min(limits.new_tokens, high), step=step, **_shown("max_new_tokens")
         )
     with gr.Row():
-        sampling = _sampling_inputs()
+        temperature, top_p, top_k = (_slider(name) for name in ("temperature", *DRAWN))
+        seed = gr.Number(precision=0, minimum=0, **_shown("seed"))
+        epsilon, delta = (_slider(name) for name in ("epsilon", "delta"))
+        root_rule = gr.Dropdown(_choices("root_rule"), **_shown("root_rule"))
         own = {name: _own_input(parameter) for name, parameter in parameters().items()}
-        system_prompt = gr.Textbox(
-            "",
-            label="System prompt",
-            info="Instructions for a chat model; empty: the model's own default.",
-        )
-        raw_prompt = gr.Checkbox(
-            False,
-            label="Raw prompt",
-            info="Continue the text as it is, without the chat template.",
-        )
+        system_prompt = gr.Textbox(**_shown("system_prompt") | {"value": ""})
+        raw_prompt = gr.Checkbox(**_shown("raw_prompt"))
     return SettingsInputs(
         method=method,
         against=against,
         tree=tree,
         acceptance=acceptance,
-        max_new_tokens=max_new_tokens,
+        temperature=temperature,
+        top_p=top_p,
+        top_k=top_k,
+        epsilon=epsilon,
+        delta=delta,
+        root_rule=root_rule,
+        seed=seed,
+        max_new_tokens=new_tokens,
         system_prompt=system_prompt,
         raw_prompt=raw_prompt,
         own=own,
-        **sampling,
     )
+
+
+def _shown(name: str) -> dict[str, Any]:
+    """What the input of a setting shows, as DecodeSettings has it."""
+    field = DecodeSettings.model_fields[name]
+    return {
+        "value": field.default,
+        "label": field.title,
+        "info": _sentence(field.description or ""),
+        "visible": name not in (*DRAWN, "seed", *TYPICAL),  # greedy decoding needs none of them
+        "elem_id": IDS.get(name),
+    }
+
+
+def _slider(name: str) -> gr.Slider:
+    low, high, step = SLIDERS[name]
+    return gr.Slider(low, high, step=step, **_shown(name))
+
+
+def _choices(name: str) -> list[tuple[str, str]]:
+    """The choices of a setting with what they mean, and their values."""
+    return [(f"{one} ({meaning})", one) for one, meaning in CHOICES[name].items()]
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _own_input(parameter: Parameter) -> gr.components.Component:
@@ -167,7 +172,7 @@ def _own_input(parameter: Parameter) -> gr.components.Component:
     more: dict[str, Any] = {
         "value": parameter.default,
         "label": label,
-        "info": parameter.text[:1].upper() + parameter.text[1:],
+        "info": _sentence(parameter.text),
         "visible": DEFAULTS.method in methods_heeding(parameter.name),
     }
     if parameter.choices:
@@ -175,76 +180,3 @@ def _own_input(parameter: Parameter) -> gr.components.Component:
     assert parameter.minimum is not None  # what has no choices has a range
     assert parameter.maximum is not None
     return gr.Slider(parameter.minimum, parameter.maximum, step=1, **more)
-
-
-def _sampling_inputs() -> dict[str, Any]:
-    temperature = gr.Slider(
-        0,
-        2,
-        value=DEFAULTS.temperature,
-        step=0.05,
-        label="Temperature",
-        info="0: always the likeliest token (greedy).",
-        elem_id="mx-temperature",
-    )
-    top_p = gr.Slider(
-        0.05,
-        1,
-        value=DEFAULTS.top_p,
-        step=0.01,
-        label="Top-p",
-        visible=False,
-        info="Draw among the likeliest tokens that together have probability p.",
-    )
-    top_k = gr.Slider(
-        0,
-        200,
-        value=DEFAULTS.top_k,
-        step=1,
-        label="Top-k",
-        visible=False,
-        info="Draw among the k likeliest tokens; 0: all.",
-    )
-    seed = gr.Number(
-        DEFAULTS.seed,
-        precision=0,
-        minimum=0,
-        label="Seed",
-        visible=False,
-        info="With the same seed and settings, the text is the same.",
-    )
-    epsilon = gr.Slider(
-        0.01,
-        1,
-        value=DEFAULTS.epsilon,
-        step=0.01,
-        label="ε of typical acceptance",
-        visible=False,
-        info="A guess that is likelier than this is above the bar. Top-p and top-k do not count.",
-    )
-    delta = gr.Slider(
-        0,
-        1,
-        value=DEFAULTS.delta,
-        step=0.01,
-        label="δ of typical acceptance",
-        visible=False,
-        info="The bar is the smaller of ε and δ·exp(−entropy): unsure model, lower bar. 0: √ε.",
-    )
-    root_rule = gr.Dropdown(
-        ROOT_RULES,
-        value=DEFAULTS.root_rule,
-        label="Root of typical acceptance",
-        visible=False,
-        info="How the token after the accepted path is chosen. Top-p and top-k count in a draw "
-        "from all tokens only.",
-    )
-    return {
-        "temperature": temperature,
-        "top_p": top_p,
-        "top_k": top_k,
-        "seed": seed,
-        "epsilon": epsilon,
-        "delta": delta,
-        "root_rule": root_rule,
-    }
