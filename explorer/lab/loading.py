@@ -60,15 +60,7 @@ def load(
         num_heads=num_heads, heads_dtype=heads_dtype, heads_vocabulary=heads_vocabulary,
     )  # fmt: skip
     require_places(options)
-    base = load_model(options, progress, check_architecture)
-    folder = adapter_folder(options.adapter, options.heads_sources)
-    if folder is not None:
-        report("Tuning the model with its adapter", None)
-        serve_adapter(base, folder)
-        base.compiled = llama_pass(base.network)
-    report("Checking the model", None)
-    with full_memory_explained("checking the model"):
-        check_model(base)
+    base = _checked_model(options, progress)
     lab = Lab(base, notes=base.notes, read_bandwidth=read_bandwidth(base.device))
     if base.backend != "int4":  # integer products have no rate of floating-point operations
         lab.matmul_rate = matmul_rate(base.device, base.network.dtype)
@@ -83,6 +75,21 @@ def load(
         report("Loading the draft model", None)
         lab.draft = _draft(draft, base, backend, device)
     return lab
+
+
+def _checked_model(options: ModelOptions, progress: Progress | None) -> LanguageModel:
+    """The base model with its adapter, and what the start-up check found out about its passes."""
+    report = progress or quiet
+    base = load_model(options, progress, check_architecture)
+    folder = adapter_folder(options.adapter, options.heads_sources)
+    if folder is not None:
+        report("Tuning the model with its adapter", None)
+        serve_adapter(base, folder)
+        base.compiled = llama_pass(base.network)
+    report("Checking the model", None)
+    with full_memory_explained("checking the model"):
+        check_model(base)
+    return base
 
 
 def with_heads(lab: Lab, source: str, progress: Progress | None = None) -> Lab:

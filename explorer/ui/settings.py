@@ -119,7 +119,7 @@ def settings_inputs(limits: Limits) -> SettingsInputs:
         epsilon, delta = (_slider(name) for name in ("epsilon", "delta"))
         root_rule = gr.Dropdown(_choices("root_rule"), **_shown("root_rule"))
         own = {name: _own_input(parameter) for name, parameter in parameters().items()}
-        system_prompt = gr.Textbox(**_shown("system_prompt") | {"value": ""})
+        system_prompt = gr.Textbox(**_shown("system_prompt"))
         raw_prompt = gr.Checkbox(**_shown("raw_prompt"))
     return SettingsInputs(
         method=method,
@@ -144,7 +144,7 @@ def _shown(name: str) -> dict[str, Any]:
     """What the input of a setting shows, as DecodeSettings has it."""
     field = DecodeSettings.model_fields[name]
     return {
-        "value": field.default,
+        "value": "" if field.default is None else field.default,
         "label": field.title,
         "info": _sentence(field.description or ""),
         "visible": name not in (*DRAWN, "seed", *TYPICAL),  # greedy decoding needs none of them

@@ -17,12 +17,10 @@ from explorer.records.piece import Piece
 from explorer.records.reasons import with_reasons
 from explorer.records.schema import Header, Settings, Shown, TreeShape
 from explorer.records.settings import DecodeSettings
-from explorer.records.step import Position, Step, Timings, TopTokens
+from explorer.records.step import Position, Step, Timings, TopTokens, Verdict
 
 EOS = "<|im_end|>"
 PROMPT = 30  # tokens
-
-
 OTHERS = [" the", " of", " quick", "\n", " fox", " מלך", "<b>", "\u200b", " search", ")", " and"]
 
 
@@ -129,22 +127,10 @@ def _step(
     if ends:
         shape = 0
     tree = SHAPES[shape]
-    parents, depths = tree.parents, tree.depths
-    accepted, tokens = [0], [target[at]]
+    parents = tree.parents
     known = list(words.pieces)
-    take = min(rng.choice([0, 0, 1, 1, 2, 3]), left - 1)
-    for row in range(1, len(parents)):
-        depth = depths[row]
-        if accepted[-1] == parents[row] and depth <= take and rng.random() < 0.8:
-            accepted.append(row)
-            tokens.append(target[at + depth])
-        else:
-            tokens.append(rng.choice(known))
-    verdicts = ["root"]
-    for row in range(1, len(parents)):
-        above = verdicts[parents[row]]
-        judged = "accepted" if row in accepted else "rejected"
-        verdicts.append(judged if above in ("root", "accepted") else "pruned")
+    accepted, tokens = _guesses(tree, target[at:], known, rng)
+    verdicts = _verdicts(parents, accepted)
     n = len(parents)
     emitted = target[at : at + len(accepted)]
     bonus = target[at + len(accepted)] if at + len(accepted) < len(target) else None
@@ -179,6 +165,31 @@ def _step(
         timings=_timings(drafts, ends, rng),
         floor=None if ends else StepFloor(bytes=104_000_000 + at, milliseconds=5.25),
     )
+
+
+def _guesses(
+    tree: TreeShape, target: list[int], known: list[int], rng: random.Random
+) -> tuple[list[int], list[int]]:
+    """The accepted rows and the tokens of all rows of a step that goes on with `target`."""
+    accepted, tokens = [0], [target[0]]
+    take = min(rng.choice([0, 0, 1, 1, 2, 3]), len(target) - 1)
+    for row in range(1, len(tree.parents)):
+        depth = tree.depths[row]
+        if accepted[-1] == tree.parents[row] and depth <= take and rng.random() < 0.8:
+            accepted.append(row)
+            tokens.append(target[depth])
+        else:
+            tokens.append(rng.choice(known))
+    return accepted, tokens
+
+
+def _verdicts(parents: list[int], accepted: list[int]) -> list[Verdict]:
+    verdicts: list[Verdict] = ["root"]
+    for row in range(1, len(parents)):
+        above = verdicts[parents[row]]
+        judged = "accepted" if row in accepted else "rejected"
+        verdicts.append(judged if above in ("root", "accepted") else "pruned")
+    return verdicts
 
 
 def _timings(drafts: bool, ends: bool, rng: random.Random) -> Timings:

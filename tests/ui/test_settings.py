@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import gradio as gr
+import pytest
+
 from explorer.records.methods import methods_heeding, parameters
-from explorer.ui.settings import shown_settings
+from explorer.records.settings import DecodeSettings
+from explorer.ui.limits import PRIVATE
+from explorer.ui.settings import SLIDERS, settings_inputs, shown_settings
 
 RULES = ("tree", "top_p", "top_k", "seed", "epsilon", "delta", "root_rule")
 
@@ -33,3 +38,18 @@ def test_sampling_and_typical_acceptance_bring_their_settings():
     typical = {"epsilon", "delta", "root_rule"}
     assert shown("medusa", "typical", 0.7) & set(RULES) == {"tree"} | drawn | typical
     assert not drawn & shown("medusa")
+
+
+@pytest.mark.parametrize("name", SLIDERS)
+def test_a_slider_offers_only_what_the_setting_allows(name):
+    low, high, step = SLIDERS[name]
+    for value in (low, low + step, high):
+        DecodeSettings.model_validate({name: value})
+
+
+def test_what_needs_no_sampling_is_shown_at_first():
+    with gr.Blocks():
+        inputs = settings_inputs(PRIVATE)
+    updates = shown_settings(inputs.method.value, inputs.acceptance.value, 0)
+    for one, update in zip(inputs.dependent(), updates, strict=True):
+        assert one.visible == update["visible"]
