@@ -15,11 +15,11 @@ from explorer.commands.options import (
     prompt_from,
     settings_from,
 )
-from explorer.figures.numbers import plural
 from explorer.records.errors import ExplorerError
 from explorer.records.events import Event, StepRecorded, TraceBuilder
 from explorer.records.files import read_trace, write_trace
 from explorer.records.methods import METHODS
+from explorer.records.numbers import plural
 from explorer.records.piece import piece_bytes
 from explorer.records.schema import Trace
 from explorer.records.text import piece_of, readable

@@ -10,9 +10,9 @@ from html import escape
 from itertools import islice
 
 from explorer.analysis.speedup import Samples, lane_figures, race_figures
-from explorer.figures.numbers import plural, probability
 from explorer.figures.palette import ACCEPTED, MONO, NEUTRAL, ROOT
 from explorer.figures.speed import lane_words, speedup_words
+from explorer.records.numbers import plural, probability
 from explorer.records.piece import ELLIPSIS
 from explorer.records.schema import Trace
 from explorer.records.step import Step

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from explorer.figures.numbers import count
 from explorer.figures.palette import ACCEPTED, NEUTRAL, PINK, REJECTED, ROOT, SANS
+from explorer.records.numbers import count
 
 WIDTH, PANEL, GAP, LEFT, RIGHT, TOP = 760, 200, 64, 56, 76, 34
 COLOURS = (ROOT, ACCEPTED, REJECTED, PINK)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from explorer.figures.base import axis, layout
-from explorer.figures.numbers import plural
 from explorer.figures.palette import ACCEPTED, NEUTRAL, ROOT
 from explorer.figures.view import step_number
+from explorer.records.numbers import plural
 from explorer.records.step import Step
 from explorer.records.summary import accepted_drafts
 

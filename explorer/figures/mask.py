@@ -5,9 +5,9 @@ from __future__ import annotations
 import plotly.graph_objects as go
 
 from explorer.figures.base import axis, layout, plotly_text
-from explorer.figures.numbers import count
 from explorer.figures.palette import LOOKS, MONO, NEUTRAL, PRUNED
 from explorer.figures.view import StepView
+from explorer.records.numbers import count
 
 LABEL_LIMIT = 9
 CHARACTER = 0.61  # width of a monospaced character over its height

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from explorer.figures.base import axis, layout, legend, plotly_text
-from explorer.figures.numbers import rate, ratio
 from explorer.figures.palette import ACCEPTED, NEUTRAL, PINK, PRUNED, ROOT
 from explorer.figures.serving_words import gains
+from explorer.records.numbers import rate, ratio
 from explorer.records.serving import LoadFigures, Percentiles, Speculation
 
 if TYPE_CHECKING:

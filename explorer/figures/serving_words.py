@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from explorer.figures.numbers import count, plural, rate, ratio
+from explorer.records.numbers import count, plural, rate, ratio
 from explorer.records.serving import EngineRow, LoadFigures, Percentiles, ServerInfo
 
 SAME = 0.1  # of a ratio of two single measurements: less may be the machine's doing

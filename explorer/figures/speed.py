@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from explorer.analysis.speedup import LaneFigures, RaceFigures
-from explorer.figures.numbers import rate, ratio
+from explorer.records.numbers import rate, ratio
 
 
 def lane_words(lane: LaneFigures) -> str:

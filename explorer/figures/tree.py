@@ -5,10 +5,10 @@ from __future__ import annotations
 import plotly.graph_objects as go
 
 from explorer.figures.base import layout, legend, plotly_text, text_columns
-from explorer.figures.numbers import ordinal, probability
 from explorer.figures.palette import LOOKS, MONO, NEUTRAL
 from explorer.figures.tree_layout import Layout, tidy
 from explorer.figures.view import StepView
+from explorer.records.numbers import ordinal, probability
 from explorer.records.sentences import NODES
 
 LABEL_LIMIT = 11  # characters of a token on a label; the hover text shows more

@@ -6,11 +6,11 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from explorer.figures.numbers import ratio
 from explorer.learn.chapter import Chapter, See
 from explorer.learn.formats import size
 from explorer.learn.kin import AS_OF, ENGINES, KIN, Kin
 from explorer.learn.sources import SOURCES
+from explorer.records.numbers import ratio
 from explorer.records.paths import ASSETS
 
 MEASURED = ASSETS / "learn" / "measured.json"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from explorer.figures.numbers import count, plural, probability, rate, ratio
+from explorer.records.numbers import count, plural, probability, rate, ratio
 
 _UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "KB"))
 

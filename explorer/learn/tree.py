@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from explorer.analysis.joint_counts import rank_rows, replayed_tokens_per_step
-from explorer.figures.numbers import ordinal
 from explorer.learn.chapter import Chapter, Own, See, Shown
 from explorer.learn.recorded_runs import OWN, recorded_run
 from explorer.records.errors import ExplorerError
+from explorer.records.numbers import ordinal
 from explorer.records.rank_paths import cartesian_counts, cartesian_paths
 from explorer.records.schema import Trace
 from explorer.records.step import Step

@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 
 import gradio as gr
 
-from explorer.figures import numbers
+from explorer.records import numbers
 from explorer.records.errors import ExplorerError
 from explorer.records.settings import DecodeSettings
 from explorer.ui import updates

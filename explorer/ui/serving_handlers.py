@@ -8,9 +8,9 @@ from contextlib import ExitStack
 import gradio as gr
 
 from explorer.figures import serving_words
-from explorer.figures.numbers import plural
 from explorer.records.errors import ExplorerError
 from explorer.records.events import TraceBuilder
+from explorer.records.numbers import plural
 from explorer.records.prompts import Prompt
 from explorer.records.serving import Answer, ServingRecord
 from explorer.records.settings import decode_settings

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 from explorer.figures import serving_words
-from explorer.figures.numbers import NONE, count, rate, ratio
+from explorer.records.numbers import NONE, count, rate, ratio
 from explorer.records.serving import EngineRow, LoadFigures, ServingRecord
 from explorer.records.text import encodable
 

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import gradio as gr
 
-from explorer.figures import numbers
+from explorer.records import numbers
 from explorer.ui import panels
 from explorer.ui.page import Page
 from explorer.ui.session import Session

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from explorer.analysis.speedup import race_figures
-from explorer.figures.numbers import rate
+from explorer.records.numbers import rate
 from explorer.records.text import join_pieces
 
 PROMPT = "Explain what a binary search is, with a Python example."

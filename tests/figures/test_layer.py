@@ -22,7 +22,7 @@ def test_figures_import_only_records_and_analysis(path):
 
 def test_traces_and_numbers_need_neither_plotly_nor_pandas():
     code = (
-        "import sys, explorer.figures.numbers, explorer.records.files\n"
+        "import sys, explorer.records.numbers, explorer.records.files\n"
         "print({'plotly', 'pandas', 'numpy', 'torch'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

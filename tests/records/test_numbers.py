@@ -1,6 +1,6 @@
 import pytest
 
-from explorer.figures import numbers
+from explorer.records import numbers
 
 
 @pytest.mark.parametrize(
