@@ -109,6 +109,12 @@ export interface BenchReport {
   fastest: string;
   /** Why the timings say little, in a sentence; empty where the machine was at rest. */
   busy: string;
+  /** The cost curve in a line; empty if it was not measured. */
+  curve_sentence: string;
+  /** How to read the predictions; empty without prompts. */
+  predictions_sentence: string;
+  /** Whether the texts are plain's: a sentence on each method, and one on all (""). */
+  evidence: Record<string, string>;
   /** What the heads add to the model's size, in a sentence; empty without heads. */
   heads_memory: string;
 }
@@ -352,6 +358,10 @@ export interface Prediction {
   measured_speedup: number;
   error_idealised: number;
   error_at_cost: number;
+  /** Whether the published rule contradicts the measured speedup. */
+  published_is_wrong: boolean;
+  /** Whether the corrected rule contradicts the measured speedup. */
+  corrected_is_wrong: boolean;
 }
 
 /** One race: a prompt decoded by one method and by plain decoding. */

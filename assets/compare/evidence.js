@@ -9,7 +9,7 @@ import { badge } from "./methods.js";
 /**
  * @import { ComparePage } from "./main.js"
  * @import { PromptFigures } from "../../types/records.js"
- * @import { PromptRecord, Report } from "../../types/page.js"
+ * @import { PromptRecord } from "../../types/page.js"
  */
 
 const LONGEST = 110; // characters shown of a prompt
@@ -63,8 +63,7 @@ export function evidenceView(page) {
     note.textContent = races.length
       ? "token ids compared in this run"
       : "appears with the first prompt";
-    const those = races.filter((race) => methods.includes(race.method));
-    line.textContent = report && races.length ? summary(those, report, methods) : "";
+    line.textContent = report?.evidence[lone(methods) ?? ""] ?? "";
     replace(columns, h("col", { class: "cx-first" }), ...methods.map(() => h("col", {})));
     table.style.minWidth = `${FIRST + EACH * methods.length}px`;
     replace(
@@ -115,6 +114,12 @@ function row(record, races) {
   );
 }
 
+/**
+ * The only one, if it is one.
+ * @param {string[]} methods
+ */
+const lone = ([first, ...others]) => (others.length ? null : first);
+
 /** @param {PromptFigures} race */
 function verdict(race) {
   const [ours, theirs] = [race.tokens_per_second, race.plain_tokens_per_second].map(rate);
@@ -137,34 +142,8 @@ function verdict(race) {
   );
 }
 
-/** @type {(report: Report) => string} */
-const where = ({ backend, device }) => `(${backend} on ${device})`;
-
 /**
  * @param {string | null} text
  * @param {number | null} id
  */
 const named = (text, id) => (id === null ? "(text ended)" : `‘${text ?? "?"}’ (${id})`);
-
-/**
- * @param {PromptFigures[]} races
- * @param {Report} report
- * @param {string[]} methods
- */
-function summary(races, report, methods) {
-  const differing = races.filter((race) => !race.identical);
-  const who = methods.length === 1 ? methods[0] : "every method";
-  if (!differing.length)
-    return `On ${report.prompts === 1 ? "the one prompt" : `all ${report.prompts} prompts`}, ${who} wrote exactly the token ids of plain decoding ${where(report)}.`;
-  const ties = differing.filter(({ difference }) => difference?.verdict === "tie").length;
-  const bugs = differing.filter(({ difference }) => difference?.verdict === "divergence").length;
-  const found = [
-    ties && `${plural(ties, "numerical tie")}`,
-    bugs && `${plural(bugs, "divergence")}`,
-  ]
-    .filter(Boolean)
-    .join(", ");
-  const differ = `${differing.length} of ${plural(races.length, "text")} differ from plain's`;
-  const looks = `\`${AUDIT} ${methods[0]}\` looks at every difference.`;
-  return found ? `${differ}: ${found}. ${looks}` : `${differ}. ${looks}`;
-}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from pydantic import BaseModel as Schema
-from pydantic import ConfigDict
+from pydantic import ConfigDict, computed_field
 
 from explorer.analysis.cost_curve import CostCurve
 from explorer.analysis.formulas import (
@@ -99,6 +99,18 @@ class Prediction(Schema):
     measured_speedup: float
     error_idealised: float
     error_at_cost: float
+
+    @computed_field
+    @property
+    def published_is_wrong(self) -> bool:
+        """Whether the published rule contradicts the measured speedup."""
+        return self.pays_as_published != (self.measured_speedup > 1)
+
+    @computed_field
+    @property
+    def corrected_is_wrong(self) -> bool:
+        """Whether the corrected rule contradicts the measured speedup."""
+        return self.pays_corrected != (self.measured_speedup > 1)
 
 
 def predict(

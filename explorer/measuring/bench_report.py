@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel as Schema
 from pydantic import ConfigDict, Field, computed_field
 
+from explorer.analysis.compared import curve_sentence, evidence_sentences, predictions_sentence
 from explorer.analysis.cost_curve import CostCurve
 from explorer.analysis.floor import Floor
 from explorer.analysis.headline import busy_words, headline
@@ -71,6 +72,25 @@ class BenchReport(Schema):
     def busy(self) -> str:
         """Why the timings say little, in a sentence; empty where the machine was at rest."""
         return busy_words(self.races)
+
+    @computed_field
+    @property
+    def curve_sentence(self) -> str:
+        """The cost curve in a line; empty if it was not measured."""
+        return "" if self.cost_curve is None else curve_sentence(self.cost_curve)
+
+    @computed_field
+    @property
+    def predictions_sentence(self) -> str:
+        """How to read the predictions; empty without prompts."""
+        found = {name: one.prediction for name, one in self.details.items() if one.prediction}
+        return predictions_sentence(found) if self.prompts else ""
+
+    @computed_field
+    @property
+    def evidence(self) -> dict[str, str]:
+        """Whether the texts are plain's: a sentence on each method, and one on all ("")."""
+        return evidence_sentences(self.races, self.prompts, self.backend, self.device)
 
     @computed_field
     @property
