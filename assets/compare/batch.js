@@ -23,14 +23,14 @@ export function batchView(page) {
     () => page.ask("batches"),
   );
   const picture = new Picture("batch", "Batches", "", draw, { zooms: false, tools: [start] });
-  const told = h("p", { class: "cx-note" });
+  const line = h("p", { class: "cx-note" });
   const table = h("div", {
     class: "cx-scroll",
     tabindex: 0,
     role: "region",
     "aria-label": "Table of batch sizes",
   });
-  picture.element.insertBefore(told, picture.box);
+  picture.element.insertBefore(line, picture.box);
   picture.element.append(table);
 
   function draw() {
@@ -48,7 +48,7 @@ export function batchView(page) {
     picture.note.textContent = report
       ? `${report.model} · ${report.backend} · ${report.device} · ${report.context_length} tokens of context each`
       : "where the gain fades as the batch grows";
-    told.textContent =
+    line.textContent =
       phase === "failed" || phase === "stopped"
         ? text
         : going(batches)
@@ -138,7 +138,7 @@ function curves({ sizes, rows: own }, { width, height }) {
     MARGIN.left + ((width - MARGIN.left - MARGIN.right) * i) / Math.max(1, sizes.length - 1);
   const y = (/** @type {number} */ value) =>
     MARGIN.top + (height - MARGIN.top - MARGIN.bottom) * (1 - (value - low) / (high - low));
-  const told = sizes
+  const figures = sizes
     .map(
       ({ batch, speedup, best_speedup: best }) =>
         `batch ${batch}: ${ratio(speedup)}, best tree ${ratio(best)}`,
@@ -150,7 +150,7 @@ function curves({ sizes, rows: own }, { width, height }) {
     width,
     height,
     role: "img",
-    "aria-label": `Estimated speedup by batch size. ${told}`,
+    "aria-label": `Estimated speedup by batch size. ${figures}`,
   });
   svg.append(
     s("path", { class: "cx-even", d: `M${MARGIN.left} ${y(1)}H${width - MARGIN.right}` }),

@@ -22,7 +22,7 @@ export const saveCsv = ({ comparison: { report } }) =>
   report && download(name("csv"), new Blob([csv(report)], { type: "text/csv" }));
 
 /**
- * All that the server told: the report, as `bench --json` has it, with the races and prompts.
+ * All that the server sent: the report, as `bench --json` has it, with the races and prompts.
  * @param {Pick<ComparePage, "comparison">} page
  */
 export function record({ comparison: { report, races, prompts } }) {
@@ -32,20 +32,20 @@ export function record({ comparison: { report, races, prompts } }) {
 /**
  * Copy the table; the button says whether that worked.
  * @param {ComparePage} page
- * @param {HTMLElement} told
+ * @param {HTMLElement} button
  */
-export async function copyMarkdown(page, told) {
-  const before = told.textContent;
+export async function copyMarkdown(page, button) {
+  const before = button.textContent;
   try {
     if (page.comparison.report) {
       await navigator.clipboard.writeText(markdown(page.comparison.report));
     }
-    told.textContent = "Copied";
+    button.textContent = "Copied";
   } catch {
-    told.textContent = "Not allowed here";
+    button.textContent = "Not allowed here";
   }
   setTimeout(() => {
-    told.textContent = before;
+    button.textContent = before;
   }, 1500);
 }
 
@@ -158,7 +158,7 @@ export function markdown(report) {
     max_new_tokens: tokens,
     tree,
   } = report;
-  const told = [
+  const conditions = [
     `${model}, ${backend} on ${machine || device}, ${created.slice(0, 10)}: ${prompts} prompts, up to ${tokens} tokens each, greedy`,
     isFitted(tree)
       ? `tree ${tree} for heads, the other methods' parameters at their untuned defaults`
@@ -167,7 +167,7 @@ export function markdown(report) {
     "acceptance by depth: of the steps that reached a depth.",
   ].join(", ");
   const lines = [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`);
-  return [...lines, "", report.fastest, "", told, ""].join("\n");
+  return [...lines, "", report.fastest, "", conditions, ""].join("\n");
 }
 
 /**

@@ -61,14 +61,14 @@ function row(name, details, reason) {
     counts[Math.min(Number(gained), MOST) - 1] += times;
     tokens += Number(gained) * times;
   }
-  const told = counts.map((times, i) => `${words(i)}: ${percent(times / steps)}`).join(", ");
+  const shares = counts.map((times, i) => `${words(i)}: ${percent(times / steps)}`).join(", ");
   const parts = counts.map((times, i) => part(i, times / steps, times));
   return h(
     "div",
     { class: "cx-length" },
     heading,
     h("small", {}, `mean ${ratio(tokens / steps)} · ${plural(steps, "step")}`),
-    h("div", { class: "cx-parts", role: "img", "aria-label": `${name}: ${told}` }, ...parts),
+    h("div", { class: "cx-parts", role: "img", "aria-label": `${name}: ${shares}` }, ...parts),
   );
 }
 

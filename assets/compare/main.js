@@ -39,7 +39,7 @@ export class ComparePage {
     learn(setup.methods);
     this.setup = setup;
     this.server = server;
-    this.comparison = new Comparison(server.missed, (what) => this.#tell(what));
+    this.comparison = new Comparison(server.missed, (what) => this.#notify(what));
     /** @type {string[]} */
     this.chosen = setup.methods.map(({ name }) => name); // methods that the table has rows for
     /** @type {string[] | null} */
@@ -62,7 +62,7 @@ export class ComparePage {
     element.className = "sx cx";
     this.element = element;
     element.replaceChildren(...elements(above), row, ...elements(below));
-    this.#tell("begun");
+    this.#notify("begun");
     if (!setup.runs) this.openRecorded();
   }
 
@@ -90,7 +90,7 @@ export class ComparePage {
   }
 
   /**
-   * What is told of a method beside its speed, or null; plain has none.
+   * The details of a method besides its speed, or null; plain has none.
    * @param {string} method
    */
   details(method) {
@@ -114,7 +114,7 @@ export class ComparePage {
   choose(methods) {
     if (this.comparison.run !== null) return; // a run keeps its rows
     this.chosen = methods;
-    this.#tell("begun");
+    this.#notify("begun");
   }
 
   /**
@@ -137,7 +137,7 @@ export class ComparePage {
    */
   showEvidence(method) {
     this.lit.method = method;
-    this.#tell("lit");
+    this.#notify("lit");
     this.evidence.reveal();
   }
 
@@ -145,7 +145,7 @@ export class ComparePage {
    * "status" concerns few views, and comes often; "lit" concerns the evidence alone.
    * @param {"begun" | "events" | "status" | "lit"} what
    */
-  #tell(what) {
+  #notify(what) {
     if (what === "begun" && this.asked) {
       this.chosen = this.asked;
       this.asked = null;

@@ -36,7 +36,7 @@ export const learn = (methods) => {
  */
 function look(method) {
   const found = LOOKS.get(method);
-  if (!found) throw new Error(`the page was not told of the method ${method}`);
+  if (!found) throw new Error(`the page does not know the method ${method}`);
   return found;
 }
 

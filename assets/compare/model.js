@@ -141,17 +141,17 @@ export class Comparison {
   }
 
   /** @param {CompareEvent} event */
-  #take([kind, told]) {
-    if (kind === "prompts") this.prompts = told;
-    else if (kind === "report") this.report = told ?? this.report;
+  #take([kind, value]) {
+    if (kind === "prompts") this.prompts = value;
+    else if (kind === "report") this.report = value ?? this.report;
     else if (kind === "races") {
-      for (const race of told) this.#races.set(`${race.number} ${race.method}`, race);
+      for (const race of value) this.#races.set(`${race.number} ${race.method}`, race);
     }
   }
 }
 
 /**
- * A run that waits, or was refused, has told nothing yet.
+ * A run that waits, or was refused, has sent nothing yet.
  * @param {CompareMessage} message
  */
 const isUnbegun = ({ first, events }) => first === 0 && events.length === 0;

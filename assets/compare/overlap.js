@@ -27,7 +27,7 @@ export function overlapView(page) {
     download(FILE, new Blob([found], { type: "application/json" }));
   });
   const { element, note } = card("overlap", "Who knew it first", "", start, save);
-  const told = h("p", { class: "cx-note" });
+  const line = h("p", { class: "cx-note" });
   const reply = h("p", { class: "cx-known", dir: "auto" });
   const table = h("div", {
     class: "cx-scroll",
@@ -35,7 +35,7 @@ export function overlapView(page) {
     role: "region",
     "aria-label": "Table of what each method drafted",
   });
-  element.append(told, reply, table);
+  element.append(line, reply, table);
 
   function update() {
     const { overlap, live, engine } = page.comparison;
@@ -43,7 +43,7 @@ export function overlapView(page) {
     start.disabled = live || engine.phase === "failed";
     save.disabled = report === null;
     note.textContent = report ? plural(report.tokens.length, "token") : "one reply, token by token";
-    told.textContent = sentence(phase, overlap.text, report);
+    line.textContent = sentence(phase, overlap.text, report);
     replace(reply, ...(report?.tokens.map(token) ?? []));
     replace(table, report && rows(report));
   }
@@ -63,11 +63,11 @@ export function overlapView(page) {
  */
 function token({ text, ahead }) {
   const drafted = Object.entries(ahead).filter(([, lead]) => lead > 0);
-  const told = drafted.map(([name, lead]) => `${name} ${lead} ahead`).join(", ");
+  const leads = drafted.map(([name, lead]) => `${name} ${lead} ahead`).join(", ");
   const [first, farthest] = drafted.reduce((a, b) => (b[1] > a[1] ? b : a), ["", 0]);
   return h(
     "span",
-    { class: farthest ? "cx-token" : "cx-token is-new", title: told || "nobody drafted it" },
+    { class: farthest ? "cx-token" : "cx-token is-new", title: leads || "nobody drafted it" },
     h("bdi", {}, text),
     farthest
       ? h("sub", { style: `border-color: ${colour(first)}` }, `${code(first)}${farthest}`)

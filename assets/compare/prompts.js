@@ -143,7 +143,7 @@ function file({ maxFile }, changed) {
   /** @type {string | null} */
   let content = null;
   let lines = 0;
-  const told = h("p", { class: "sx-soft", "aria-live": "polite" });
+  const hint = h("p", { class: "sx-soft", "aria-live": "polite" });
   const example = '{"id": "a-1", "category": "chat", "prompt": "…"}';
   const usual = `One JSON object a line, as ${example}. It is read here in the browser.`;
   const input = h("input", {
@@ -152,23 +152,23 @@ function file({ maxFile }, changed) {
     "aria-label": "A file of prompts",
     onchange: read,
   });
-  told.textContent = usual;
+  hint.textContent = usual;
 
   async function read() {
     const [chosen] = input.files ?? [];
     [content, lines] = [null, 0];
     if (chosen && chosen.size > maxFile)
-      told.textContent = `${chosen.name} is larger than ${Math.round(maxFile / 1000)} kB: give fewer prompts.`;
+      hint.textContent = `${chosen.name} is larger than ${Math.round(maxFile / 1000)} kB: give fewer prompts.`;
     else if (chosen) {
       const text = await chosen.text();
       content = text;
       lines = text.split("\n").filter((line) => line.trim()).length;
-      told.textContent = `${chosen.name}: ${plural(lines, "line")}.`;
-    } else told.textContent = usual;
+      hint.textContent = `${chosen.name}: ${plural(lines, "line")}.`;
+    } else hint.textContent = usual;
     changed();
   }
   return {
-    element: h("div", { class: "cx-file" }, input, told),
+    element: h("div", { class: "cx-file" }, input, hint),
     asked: () => ({ file: content ?? "" }),
     count: () => lines,
   };

@@ -14,7 +14,7 @@ import { promptsView } from "./prompts.js";
 export function setupView(page) {
   const { setup } = page;
   const methods = methodBoxes(page);
-  const prompts = promptsView(setup, tell);
+  const prompts = promptsView(setup, showCount);
   const settings = settingInputs(setup);
   const start = h(
     "button",
@@ -59,7 +59,7 @@ export function setupView(page) {
   /** @returns {CompareRequest} */
   const asked = () => ({ methods: methods.chosen(), ...prompts.asked(), ...settings.asked() });
 
-  function tell() {
+  function showCount() {
     const racing = methods.chosen().length - 1;
     const given = prompts.count();
     const many = given > setup.maxPrompts ? ` (at most ${setup.maxPrompts} here)` : "";
@@ -72,7 +72,7 @@ export function setupView(page) {
     start.disabled = comparison.live || off;
     cancel.disabled = !comparison.live;
     recorded.disabled = comparison.live;
-    tell();
+    showCount();
   }
   return { element, update, asked, live: true };
 }

@@ -32,9 +32,9 @@ export function statusView(page) {
 
   function update() {
     const { comparison } = page;
-    const { phase, text: told, share: part, left: rest } = comparison.doing;
+    const { phase, text: said, share: part, left: rest } = comparison.doing;
     const { engine, report, recorded } = comparison;
-    const status = { phase, text: told, share: part, left: rest, engine, report, recorded };
+    const status = { phase, text: said, share: part, left: rest, engine, report, recorded };
     const { kind, words, share, seconds } = state(status);
     element.className = `cx-status is-${kind}`;
     if (text.textContent !== words) text.textContent = words;

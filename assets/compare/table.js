@@ -132,8 +132,10 @@ function hint(report, asked) {
  * @param {string} name
  */
 function row(page, name) {
-  const told = page.setup.methods.find((method) => method.name === name);
-  const title = [told?.explanation, told?.source && `(${told.source})`].filter(Boolean).join(" ");
+  const found = page.setup.methods.find((method) => method.name === name);
+  const title = [found?.explanation, found?.source && `(${found.source})`]
+    .filter(Boolean)
+    .join(" ");
   const heading = h(
     "th",
     { scope: "row", title },
@@ -208,7 +210,7 @@ function cells(page, name) {
 const cell = (kind, ...inside) => h("td", { class: kind || null }, ...inside);
 
 /**
- * Faster and slower are told by sign and word, too.
+ * Faster and slower differ by sign and word, too.
  * @param {number | null} value
  * @param {number | null} half_width
  * @param {number | null} total of all steps together
@@ -280,10 +282,10 @@ function shares(found) {
     verify: found.verify,
     rest: found.accept + found.commit,
   };
-  const told = `draft ${percent(parts.draft)} · verify ${percent(parts.verify)} · rest ${percent(parts.rest)}`;
+  const words = `draft ${percent(parts.draft)} · verify ${percent(parts.verify)} · rest ${percent(parts.rest)}`;
   return h(
     "span",
-    { class: "cx-shares", title: told },
+    { class: "cx-shares", title: words },
     h(
       "span",
       { class: "cx-stack", "aria-hidden": "true" },
@@ -291,7 +293,7 @@ function shares(found) {
         h("i", { class: `is-${name}`, style: `width:${100 * share}%` }),
       ),
     ),
-    h("small", {}, told),
+    h("small", {}, words),
   );
 }
 

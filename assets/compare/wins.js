@@ -111,13 +111,13 @@ function grouped(found) {
 
 /** @param {Winner} winner */
 function cell({ id, method, speedup }) {
-  const told =
+  const label =
     method === "plain"
       ? `${id}: plain decoding; no method was clearly faster`
       : `${id}: ${method}, ${ratio(speedup)}×`;
   return h(
     "span",
-    { class: "cx-cell", title: told, role: "img", "aria-label": told },
+    { class: "cx-cell", title: label, role: "img", "aria-label": label },
     badge(method),
     code(method),
   );

@@ -46,7 +46,7 @@ function decode({ weights, slots }, depths) {
  *  of { heads } or { problem, able }; null where there is none. */
 export class Attention {
   /** @type {string | null} */
-  told = null; // why no weights are on view, in a sentence
+  reason = null; // why no weights are on view, in a sentence
   retry = false; // whether asking again may help
   #app;
   #ask;
@@ -216,11 +216,11 @@ export class Attention {
   }
 
   /**
-   * @param {string | null} told
+   * @param {string | null} reason
    * @param {boolean} retry
    */
-  #say(told, retry = false) {
-    [this.told, this.retry] = [told, retry];
+  #say(reason, retry = false) {
+    [this.reason, this.retry] = [reason, retry];
   }
 }
 

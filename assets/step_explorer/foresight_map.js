@@ -94,16 +94,16 @@ export class ForesightMap {
     this.#shade();
   }
 
-  /** Tell of a token who had it. @param {number} index */
+  /** Show which head or method predicted a token. @param {number} index */
   choose(index) {
     if (!(index in this.#tokens)) return;
     this.#reach(this.#chosen, false);
     this.#chosen = index;
     this.#reach(index, true);
-    this.#tell();
+    this.#showToken();
   }
 
-  /** How many tokens ahead each token was had, as it is shaded now. */
+  /** How many tokens ahead each token was predicted, as it is shaded now. */
   get ahead() {
     return this.#known.map((known) => tokensAhead(known, this.#top, this.#heads));
   }
@@ -151,7 +151,7 @@ export class ForesightMap {
         "This run recorded no guesses of heads: run Medusa, or choose a recorded run.",
       );
     if (this.#chosen < 0 && ahead.length) this.choose(ahead.indexOf(Math.max(...ahead)));
-    else this.#tell();
+    else this.#showToken();
   }
 
   /** Whether heads were given the text that followed, as Hydra heads are. */
@@ -165,7 +165,7 @@ export class ForesightMap {
     return shortened(this.#trace.piece(this.#trace.tokens[index].id).label, 40);
   }
 
-  #tell() {
+  #showToken() {
     const index = this.#chosen;
     if (!(index in this.#tokens)) {
       this.#source.set([]);

@@ -120,7 +120,7 @@ export function maskView(app) {
     }
     const place = pointed?.row === row ? pointed : null;
     markPlace(parts, place);
-    tell(parts, row, place);
+    highlight(parts, row, place);
   }
 
   /**
@@ -128,8 +128,8 @@ export function maskView(app) {
    * @param {number} row
    * @param {Place | null} place
    */
-  function tell({ view, grid, head }, row, place) {
-    if (app.state.form === "weights" && !head) return tellWhy(picture.note, app);
+  function highlight({ view, grid, head }, row, place) {
+    if (app.state.form === "weights" && !head) return showReason(picture.note, app);
     const words = head ? weightInWords(grid, view, head, row, place) : seenBy(view, row);
     replace(picture.note, words);
     picture.note.title = words;
@@ -179,8 +179,8 @@ const xOf = (grid, place) => {
  * @param {HTMLElement} note
  * @param {Explorer} app
  */
-function tellWhy(note, app) {
-  const { told, retry } = app.attention;
+function showReason(note, app) {
+  const { reason, retry } = app.attention;
   const steps = [...new Set(app.trace.attention.map((head) => head.step))]
     .sort((a, b) => a - b)
     .slice(0, 3);
@@ -193,8 +193,8 @@ function tellWhy(note, app) {
       );
   if (retry)
     ways.push(button("try again", "Compute the weights again", () => app.attention.again()));
-  replace(note, told ?? "", ...ways);
-  note.title = told ?? "";
+  replace(note, reason ?? "", ...ways);
+  note.title = reason ?? "";
 }
 
 /**

@@ -83,7 +83,7 @@ export class Store {
   }
 
   /**
-   * Tell the views that something other than the state has changed.
+   * Notify the views that something other than the state has changed.
    * @param {(typeof NEWS)[number]} key
    */
   touch(key) {

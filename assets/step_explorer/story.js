@@ -31,7 +31,7 @@ export function storyView(app) {
     "section",
     { class: "sx-card sx-story", "aria-label": "What the race came to" },
     figure,
-    h("div", { class: "sx-told" }, reason, next),
+    h("div", { class: "sx-because" }, reason, next),
     replay,
   );
   const draw = () => {

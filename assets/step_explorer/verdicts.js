@@ -267,9 +267,13 @@ export const stepSentence = (view) => filled(STEPS[stepCodes(view)[0]], stepPlac
 export function stages(view) {
   const places = stepPlaces(view);
   /** @type {[number, string, string][]} */
-  const told = STAGES.map((name, i) => [i, name, filled(STEPS[stepCodes(view)[i + 1]], places)]);
-  if (view.step.trials?.length) told.push([COINS_STAGE, "Coins", STEPS.coins]);
-  return told.sort(([one], [other]) => one - other);
+  const described = STAGES.map((name, i) => [
+    i,
+    name,
+    filled(STEPS[stepCodes(view)[i + 1]], places),
+  ]);
+  if (view.step.trials?.length) described.push([COINS_STAGE, "Coins", STEPS.coins]);
+  return described.sort(([one], [other]) => one - other);
 }
 
 /**

@@ -168,7 +168,7 @@ def test_a_question_that_fails_is_a_sentence_and_may_be_put_again(alone, trace):
     )
     steps.page.evaluate(MOUNT)
     steps.open(trace).show(STEP + 1).press("w")
-    steps.wait("explorer.attention.told === 'The model is busy.'")
+    steps.wait("explorer.attention.reason === 'The model is busy.'")
     assert note(steps).startswith("The model is busy.")
     steps.page.click(".sx-mask >> text=try again")
     assert "Computing" in note(steps)
