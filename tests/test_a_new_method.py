@@ -84,10 +84,10 @@ def own_lab(monkeypatch):
 def test_the_command_line_has_it(own_lab, capsys):
     with pytest.raises(SystemExit):
         cli.main(["race", "--help"])
-    told = " ".join(capsys.readouterr().out.split())
-    assert "Repeats the root." in told
-    assert "--echo-times" in told
-    assert "echo-root: how often the root is repeated (1 to 9, default 2)" in told
+    found = " ".join(capsys.readouterr().out.split())
+    assert "Repeats the root." in found
+    assert "--echo-times" in found
+    assert "echo-root: how often the root is repeated (1 to 9, default 2)" in found
     argv = ["race", "some words", "--methods", "plain,echo-root", "--max-new-tokens", "12"]
     assert cli.main([*argv, "--echo-times", "3", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)

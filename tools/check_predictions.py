@@ -84,8 +84,8 @@ def _races(
     lab: LabProtocol, prompts: Sequence[Prompt], tree: str, max_new_tokens: int
 ) -> list[Trace]:
     settings = decode_settings(method="medusa", tree=tree, max_new_tokens=max_new_tokens)
-    told = tqdm(prompts, desc=tree[:40], disable=None)
-    runs = (finished(lab.race(prompt["prompt"], settings), None) for prompt in told)
+    shown = tqdm(prompts, desc=tree[:40], disable=None)
+    runs = (finished(lab.race(prompt["prompt"], settings), None) for prompt in shown)
     return [trace for trace in runs if trace is not None]
 
 

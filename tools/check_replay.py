@@ -66,8 +66,8 @@ def differences(
             replayed = replayed_run(trace, tree)[:-1]
             decoded = _decoded(lab, prompt, asked.model_copy(update={"tree": tree}))
             same = replayed == decoded[: len(replayed)]
-            told = f"{tree} on {prompt!r}: replayed {replayed}, decoded {decoded}"
-            yield len(replayed), None if same else told
+            fault = f"{tree} on {prompt!r}: replayed {replayed}, decoded {decoded}"
+            yield len(replayed), None if same else fault
 
 
 def _decoded(lab: Lab, prompt: str, settings: DecodeSettings) -> list[int]:
@@ -85,10 +85,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     trees = [*NAMED, *(random_tree(5 * seed, heads, seed) for seed in range(1, 8))]
     total = len(PROMPTS) * len(trees)
     found = list(tqdm(differences(lab, PROMPTS, trees, args.max_new_tokens), total=total))
-    for _, told in found:
-        if told:
-            print(told)
-    steps, wrong = sum(count for count, _ in found), sum(told is not None for _, told in found)
+    for _, fault in found:
+        if fault:
+            print(fault)
+    steps, wrong = sum(count for count, _ in found), sum(fault is not None for _, fault in found)
     print(
         f"{len(trees)} trees on {len(PROMPTS)} runs: {steps} steps compared, {wrong} runs differ."
     )

@@ -63,7 +63,7 @@ def check(args: argparse.Namespace) -> GpuReport:
         raise ExplorerError("A 7B model is not for a CPU: give --tiny with --device cpu.")
     device, shape = choose_device(args.device), TINY if args.tiny else LLAMA_7B
     with full_memory_explained("checking the GPU"), torch.inference_mode():
-        tell("building the model")
+        say("building the model")
         forget_peak(device)
         model = made_up_model(shape, device)
         heads = made_up_heads(model, shape, "own")
@@ -71,7 +71,7 @@ def check(args: argparse.Namespace) -> GpuReport:
         assert isinstance(tree, Tree)
         trees = {128: tree}
         lab = Lab(model, {"medusa": HeadSet(heads, "random heads", trees, trees)})
-        report = gpu_report(lab, shape, tree, quick=args.tiny, tell=tell)
+        report = gpu_report(lab, shape, tree, quick=args.tiny, say=say)
     args.out.mkdir(parents=True, exist_ok=True)
     (args.out / "report.json").write_text(report.model_dump_json(indent=1) + "\n")
     write_costs(report.costs(), args.out / "costs.json")
@@ -79,7 +79,7 @@ def check(args: argparse.Namespace) -> GpuReport:
     return report
 
 
-def tell(line: str) -> None:
+def say(line: str) -> None:
     """Progress, on stderr."""
     print(f"… {line}", file=sys.stderr)
 

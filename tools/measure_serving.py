@@ -46,7 +46,7 @@ PROMPTS = ROOT / "assets" / "dev_prompts.jsonl"
 LEVELS = (1, 2, 4, 8, 16)
 ANSWERS = TypeAdapter(list[Answer])
 DRAFTS = 4  # heads
-TOP = 2  # alternatives that a server tells at a position
+TOP = 2  # alternatives that a server gives at a position
 
 
 def main() -> None:
@@ -198,8 +198,8 @@ def check_greedy(args: argparse.Namespace, record: ServingRecord) -> ServingReco
         reply = [token for ids in answer.token_ids for token in ids]
         logits = forced_logits(lab.model, answer.prompt_ids, reply)
         behind += [margin for _, margin in margins(logits, reply)]
-        told = _told(args.plain, answer.prompt_ids, reply)
-        noise = max(noise, *_moved(logits, told))
+        logprobs = _logprobs(args.plain, answer.prompt_ids, reply)
+        noise = max(noise, *_moved(logits, logprobs))
         print(answer.id, len(reply), len(behind), max(behind, default=0), noise, file=sys.stderr)
     greedy = GreedyCheck(
         texts=len(answers),
@@ -210,7 +210,7 @@ def check_greedy(args: argparse.Namespace, record: ServingRecord) -> ServingReco
     return record.model_copy(update={"greedy": greedy})
 
 
-def _told(address: str, prompt: list[int], reply: list[int]) -> list[dict[int, float]]:
+def _logprobs(address: str, prompt: list[int], reply: list[int]) -> list[dict[int, float]]:
     """Log-probabilities that a server gives the likeliest tokens at each place of the reply."""
     body = {
         "model": httpx.get(f"{address}/v1/models").json()["data"][0]["id"],
@@ -224,9 +224,9 @@ def _told(address: str, prompt: list[int], reply: list[int]) -> list[dict[int, f
     return [{int(token): found["logprob"] for token, found in place.items()} for place in places]
 
 
-def _moved(logits, told: Iterable[dict[int, float]]) -> Iterator[float]:
+def _moved(logits, logprobs: Iterable[dict[int, float]]) -> Iterator[float]:
     """How far the margin between two likely tokens moves from one engine to the other."""
-    for row, place in zip(logits, told, strict=True):
+    for row, place in zip(logits, logprobs, strict=True):
         (first, high), (second, low), *_ = sorted(place.items(), key=lambda pair: -pair[1])
         yield abs((high - low) - float(row[first] - row[second]))
 

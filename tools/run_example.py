@@ -1,4 +1,4 @@
-"""Runs a notebook's cells anew and stores what they show: `python tools/run_example.py FILE`.
+"""Runs a notebook's cells again and stores what they show: `python tools/run_example.py FILE`.
 
 Needs no Jupyter. A figure is stored twice: as data, for a notebook where it is interactive, and as
 an image, for sites that show notebooks without running scripts.

@@ -72,4 +72,4 @@ def _steps(
         return {path for _, path in chosen}
 
     tokens = steps_through(text.rows, paths)
-    return [(n, *told) for n, told in zip(tokens, chosen_trees, strict=True)]
+    return [(n, *more) for n, more in zip(tokens, chosen_trees, strict=True)]

@@ -133,26 +133,26 @@ def _head(
 
 
 def _repeats(k: int, traces: Sequence[Trace]) -> float:
-    told = [
+    repeated = [
         position.heads[k].ids[0] == position.base_choice
         for trace in traces
         for position in ordered_positions(trace)
         if len(position.heads) > k and position.heads[k].ids
     ]
-    return float(np.mean(told)) if told else 0.0
+    return float(np.mean(repeated)) if repeated else 0.0
 
 
 def _confidence(k: int, texts: Sequence[RankedText]) -> list[Confidence]:
     """Calibration of a head's first guess: what it promised, and what came true."""
-    told = [
+    pairs = [
         (float(probs[k][0]), float(row[k] == 0))
         for text in texts
         for row, probs in zip(text.rows, text.probs or (), strict=False)
         if len(probs) > k and len(probs[k])
     ]
-    if not told:
+    if not pairs:
         return []
-    promised, right = np.array(told).T
+    promised, right = np.array(pairs).T
     which = np.digitize(promised, BINS[1:-1])
     return [
         Confidence(

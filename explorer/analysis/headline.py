@@ -79,13 +79,13 @@ def busy_words(races: Iterable[PromptFigures]) -> str:
     if 2 * len(busy) <= len(times):
         return ""
     worst = max(busy, key=lambda one: one[1] / one[0])
-    told = busy_sentence("plain decoding", *worst)
+    text = busy_sentence("plain decoding", *worst)
     where = "" if len(times) == 1 else f" on {len(busy)} of {len(times)} prompts"
-    return f"{UNRELIABLE.capitalize()}{where}. {told}"
+    return f"{UNRELIABLE.capitalize()}{where}. {text}"
 
 
 def p_value(logs: Sequence[float] | np.ndarray) -> float:
-    """Two-sided p of a mean of 0, from Student's t; 1 where nothing can be told."""
+    """Two-sided p of a mean of 0, from Student's t; 1 where the values say nothing."""
     values = np.asarray(logs, dtype=float)
     if len(values) < 2:
         return 1.0
@@ -96,7 +96,7 @@ def p_value(logs: Sequence[float] | np.ndarray) -> float:
 
 
 def _beside(best: _Lane, others: Sequence[_Lane]) -> str:
-    """The subject of the sentence: one fastest method, or those that cannot be told apart."""
+    """The subject of the sentence: one fastest method, or those with no clear difference."""
     level = [lane.name for lane in others if _between(best, lane, len(others)) >= LEVEL]
     if not level:
         return f"{best.name} is the fastest"
@@ -104,25 +104,25 @@ def _beside(best: _Lane, others: Sequence[_Lane]) -> str:
 
 
 def _figures(best: _Lane, others: Sequence[_Lane]) -> str:
-    told = f"{best} plain"
+    text = f"{best} plain"
     if not others:
-        return told
+        return text
     chance = _between(best, others[0], len(others))
     return (
-        f"{told}, then {others[0]} (paired t-test of {best.name} against {others[0].name}: "
+        f"{text}, then {others[0]} (paired t-test of {best.name} against {others[0].name}: "
         f"p = {chance:.2g})"
     )
 
 
 def _between(one: _Lane, other: _Lane, tests: int) -> float:
-    """p of no difference between two methods, prompt by prompt, as one of so many tests."""
+    """p of no difference between two methods, prompt by prompt, as one of several tests."""
     both = one.speedups.keys() & other.speedups.keys()
     logs = [np.log(one.speedups[i] / other.speedups[i]) for i in sorted(both)]
     return _corrected(p_value(logs), tests)
 
 
 def _corrected(chance: float, tests: int) -> float:
-    """A p-value as one of so many tests (Bonferroni)."""
+    """A p-value as one of several tests (Bonferroni)."""
     return min(1.0, tests * chance)
 
 

@@ -91,11 +91,11 @@ def _reason(figures: RaceFigures, lane: Sequence[StepFacts], rival: Sequence[Ste
     slow = figures.speedup is not None and figures.speedup < 1
     link = "and writes only" if slow else "and writes" if cost < 1 else "but writes"
     versus = f" to its {theirs.tokens_per_step:.2f}" if theirs.tokens_per_step > 1.005 else ""
-    told = (
+    text = (
         f"Each step takes {cost:.2f} times as long as a step of {{rival}} {link} "
         f"{made:.2f} tokens{versus}"
     )
-    return f"{told}{_where(lane, rival) if slow and cost > 1 else ''}."
+    return f"{text}{_where(lane, rival) if slow and cost > 1 else ''}."
 
 
 def _where(lane: Sequence[StepFacts], rival: Sequence[StepFacts]) -> str:

@@ -164,7 +164,7 @@ def add_setting(
 
 def add_method_parameters(parser: argparse.ArgumentParser) -> None:
     """The parameters of the methods, with their ranges."""
-    parser.epilog = f"{_methods_told()}\n\n{parser.epilog}"
+    parser.epilog = f"{_method_table()}\n\n{parser.epilog}"
     group = parser.add_argument_group("parameters of single methods")
     for name, given in parameters().items():
         group.add_argument(
@@ -181,7 +181,7 @@ def _range(given: Parameter) -> str:
     return default if given.choices else f"{given.minimum} to {given.maximum}, {default}"
 
 
-def _methods_told() -> str:
+def _method_table() -> str:
     """Every method and what it does, wrapped for a terminal."""
     lines = [
         textwrap.fill(

@@ -19,7 +19,7 @@ def ledger_figure(ledger: Ledger) -> go.Figure:
     """The waterfall from the ideal down to the measured speedup; hovering says what a fix gives."""
     names = ["ideal", *(term.title for term in ledger.terms), "measured"]
     values = [ledger.ideal, *(term.change for term in ledger.terms), ledger.measured]
-    told = [
+    hover = [
         f"K + 1 = {ledger.ideal:.0f}: every draft right, passes as cheap as one row",
         *(f"without this: {term.if_fixed:.2f}× (estimate)" for term in ledger.terms),
         f"{ledger.tokens_per_step:.2f} tokens per step",
@@ -31,7 +31,7 @@ def ledger_figure(ledger: Ledger) -> go.Figure:
         measure=["absolute", *["relative"] * len(ledger.terms), "total"],
         text=[f"{value:.2f}" for value in values],
         textposition="outside",
-        customdata=told,
+        customdata=hover,
         hovertemplate="%{y}: %{x:.2f}<br>%{customdata}<extra></extra>",
         increasing={"marker": {"color": ACCEPTED}},
         decreasing={"marker": {"color": REJECTED}},
@@ -51,7 +51,7 @@ def ledger_figure(ledger: Ledger) -> go.Figure:
 
 
 def accuracy_figure(report: AccuracyReport) -> go.Figure:
-    """Every head's accuracy in each of the ways that it is told."""
+    """Every head's accuracy counted in each of its ways."""
     heads = [f"head {head.head}" for head in report.heads]
     series = {
         "top-1": [head.top[1] for head in report.heads],
@@ -81,10 +81,10 @@ def kinds_figure(report: AccuracyReport) -> go.Figure:
     """Head 1's first guess by kind of prompt, and by part of the text."""
     parts = [f"part {i} of {len(report.by_part)}" for i in range(1, len(report.by_part) + 1)]
     kinds = [plotly_text(kind) for kind in report.by_kind]
-    told = [f"{tokens:.2f} tokens per step" for tokens in report.tokens_per_step_by_kind.values()]
+    hover = [f"{tokens:.2f} tokens per step" for tokens in report.tokens_per_step_by_kind.values()]
     bars = [
         go.Bar(
-            name="kind of prompt", x=kinds, y=list(report.by_kind.values()), customdata=told,
+            name="kind of prompt", x=kinds, y=list(report.by_kind.values()), customdata=hover,
             marker={"color": ROOT}, hovertemplate="%{x}: %{y:.1%}<br>%{customdata}",
         ),
         go.Bar(

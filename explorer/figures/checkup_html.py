@@ -28,8 +28,8 @@ def wrong_html(report: AccuracyReport) -> str:
         for head in report.heads
         if head.wrong
     )
-    told = "Missed most: the token that was due, and how often it was missed of how often it came."
-    return f'<p>{told}</p><table class="hd-facts">{rows}</table>' if rows else ""
+    text = "Missed most: the token that was due, and how often it was missed of how often it came."
+    return f'<p>{text}</p><table class="hd-facts">{rows}</table>' if rows else ""
 
 
 def _tokens(wrong: Sequence[WrongToken]) -> str:

@@ -37,8 +37,8 @@ def facts_of(checkup: Checkup) -> list[tuple[str, str]]:
     published = heads.published.get("top1")
     if published:
         measured = ", ".join(f"{head.top[1]:.3f}" for head in checkup.accuracy.heads)
-        told = ", ".join(f"{value:.3f}" for value in published)
-        rows.append(("Top-1 by head", f"{measured} here; {told} on {heads.trained_on}, by the "
+        top1 = ", ".join(f"{value:.3f}" for value in published)
+        rows.append(("Top-1 by head", f"{measured} here; {top1} on {heads.trained_on}, by the "
                      "heads' config.json"))  # fmt: skip
     return rows
 

@@ -77,15 +77,15 @@ def _line(
 
     dash, marker = DASHES[name]
     ordered = sorted(points, key=lambda found: found.concurrency)
-    told = [ratios.get(found.concurrency) for found in ordered]
+    gains = [ratios.get(found.concurrency) for found in ordered]
     return go.Scatter(
         name=name,
         mode="lines+markers+text",
         x=[found.concurrency for found in ordered],
         y=[found.tokens_per_second for found in ordered],
-        text=["" if gain is None else f"{ratio(gain)}×" for gain in told],
+        text=["" if gain is None else f"{ratio(gain)}×" for gain in gains],
         customdata=[rate(found.tokens_per_second) for found in ordered],
-        textposition=[f"{'top' if (gain or 1) >= 1 else 'bottom'} center" for gain in told],
+        textposition=[f"{'top' if (gain or 1) >= 1 else 'bottom'} center" for gain in gains],
         line={"color": colour, "dash": dash, "width": 2},
         marker={"symbol": marker, "size": 8},
         hovertemplate="%{x} at a time: %{customdata} tokens/s<extra>%{fullData.name}</extra>",

@@ -65,10 +65,10 @@ def _mark(path: RankPath, at: tuple[int, int], free: bool, value: tuple[float, b
         "tl-node tl-free" if free else "tl-node" if value is None or value[1] else "tl-node tl-idle"
     )
     sign = "+" if free else str(path[-1])
-    told = "" if value is None else f'<tspan class="tl-share" dx="6">{value[0]:.1%}</tspan>'
+    label = "" if value is None else f'<tspan class="tl-share" dx="6">{value[0]:.1%}</tspan>'
     return (
         f'<g class="{kind}" data-path="{",".join(map(str, path))}" data-does="{does}" '
         f'tabindex="0" role="button" aria-label="{does} {name}"><rect class="tl-hit" '
         f'x="{x - 11}" y="{y - 11}" width="{HIT}" height="22"/><circle cx="{x}" cy="{y}" '
-        f'r="{RADIUS}"/><text x="{x + 11}" y="{y + 4}">{sign}{told}</text></g>'
+        f'r="{RADIUS}"/><text x="{x + 11}" y="{y + 4}">{sign}{label}</text></g>'
     )

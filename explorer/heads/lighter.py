@@ -78,17 +78,17 @@ def lighten(
     Raises ExplorerError where it cannot be done.
     """
     require_lighter(heads, vocabulary, nf4)
-    told = []
+    changes = []
     if vocabulary is not None:
         theirs = range(heads.config.vocab_size) if heads.token_map is None else heads.token_map
         keep_tokens(heads, frequent_tokens(pieces, vocabulary, map(int, theirs)))
-        told.append(
+        changes.append(
             f"The heads choose between {heads.config.output_size} of {heads.config.vocab_size} "
             "tokens (--heads-vocabulary): they never guess another."
         )
     if nf4:
         quantise_projection(heads)
-        told.append("The heads' projection is held in 4 bits (--heads-dtype nf4).")
-    heads.lighter = " ".join(told)
+        changes.append("The heads' projection is held in 4 bits (--heads-dtype nf4).")
+    heads.lighter = " ".join(changes)
     if heads.origin is not None:
-        heads.origin = replace(heads.origin, differences=[*heads.origin.differences, *told])
+        heads.origin = replace(heads.origin, differences=[*heads.origin.differences, *changes])

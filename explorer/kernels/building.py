@@ -66,7 +66,7 @@ def variable(builder: ir.IRBuilder, kind: ir.Type, value: object) -> ir.Value:
 
 @contextmanager
 def repeat(builder: ir.IRBuilder, condition: Callable[[], ir.Value]) -> Iterator[None]:
-    """What is built inside runs as long as the condition, built anew each time, holds."""
+    """What is built inside runs as long as the condition, rebuilt each time, holds."""
     test, body, end = (builder.append_basic_block(name) for name in ("test", "body", "end"))
     builder.branch(test)
     builder.position_at_end(test)

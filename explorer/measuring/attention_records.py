@@ -48,7 +48,7 @@ def answer(model: LanguageModel, question: AttentionQuestion) -> list[AttentionH
     room = MAX_CHARACTERS
     for head in [first, *(other for other in range(heads) if other != first)]:
         slots = telling_slots(weights[head], len(question.prefix), most_slots)
-        text = packed(told_rows(weights[head], len(question.prefix), slots, question.parents))
+        text = packed(listed_rows(weights[head], len(question.prefix), slots, question.parents))
         room -= len(text)
         if room < 0:
             break
@@ -109,7 +109,7 @@ def telling_slots(weights: Tensor, prefix: int, most: int) -> list[int]:
     return sorted(dict.fromkeys(ordered[:most]))
 
 
-def told_rows(
+def listed_rows(
     weights: Tensor, prefix: int, slots: Sequence[int], parents: Sequence[int]
 ) -> list[list[float]]:
     """Rows of weights as AttentionHead.weights orders them; weights [n, prefix + n] of one head."""

@@ -48,22 +48,22 @@ def examine(
 ) -> Checkup:
     """Race the settings' method on the prompts and diagnose it.
 
-    Raises ExplorerError without heads, and where the replies are too short to tell anything.
+    Raises ExplorerError without heads, and where the replies are too short to measure.
     """
-    tell, chosen = progress or quiet, lab.heads_for(settings)
+    say, chosen = progress or quiet, lab.heads_for(settings)
     if chosen is None:
         raise ExplorerError("The doctor examines heads: load some, and choose a method with heads.")
-    traces = _races(lab, prompts, settings, tell, cancel)
-    tell("measuring what rows cost", 0.8)
+    traces = _races(lab, prompts, settings, say, cancel)
+    say("measuring what rows cost", 0.8)
     context = max(1, min(CONTEXT, lab.model.context_length - WIDTHS[-1]))
     curve = measure_cost_curve(lab.model, WIDTHS, context, ROUNDS)
-    tell("looking for causes", 0.9)
+    say("looking for causes", 0.9)
     kinds = [prompt["category"] for prompt, _ in traces]
     runs = [trace for _, trace in traces]
     found, accuracy = ledger(runs), accuracy_report(runs, kinds)
     if found is None or accuracy is None:
         raise ExplorerError(
-            "The replies are too short to tell anything: give more prompts, or more new tokens."
+            "The replies are too short to measure: give more prompts, or more new tokens."
         )
     case = Case(
         heads=head_facts(lab.model, chosen.heads, chosen.name),
@@ -73,7 +73,7 @@ def examine(
         curve=curve,
         overhead=overhead_of(runs),
         tree=_fixed_tree(runs, settings.tree),
-        probes=_probes(lab, traces, settings, tell),
+        probes=_probes(lab, traces, settings, say),
         identical=sum(map(_identical, runs)),
         prompts=len(runs),
         bit_exact=lab.model.bit_exact,
@@ -92,13 +92,13 @@ def _races(
     lab: LabProtocol,
     prompts: Sequence[Prompt],
     settings: DecodeSettings,
-    tell: Progress,
+    say: Progress,
     cancel: threading.Event | None,
 ) -> list[tuple[Prompt, Trace]]:
     """A race with plain decoding on every prompt; cancelled, those that were finished."""
     traces = []
     for number, prompt in enumerate(prompts):
-        tell(f"prompt {number + 1} of {len(prompts)}", 0.8 * number / len(prompts))
+        say(f"prompt {number + 1} of {len(prompts)}", 0.8 * number / len(prompts))
         trace = finished(lab.race(prompt["prompt"], settings, cancel=cancel), cancel)
         if trace is None:
             break
@@ -110,7 +110,7 @@ def _probes(
     lab: LabProtocol,
     traces: Sequence[tuple[Prompt, Trace]],
     settings: DecodeSettings,
-    tell: Progress,
+    say: Progress,
 ) -> list[Probe]:
     """The first prompts again: greedily, and in the chat template, where they were not."""
     changes: list[tuple[str, object, str]] = []
@@ -120,7 +120,7 @@ def _probes(
         changes.append(("raw_prompt", False, "the chat template"))
     probes, first = [], traces[:PROBED]
     for name, value, words in changes:
-        tell(f"once more with {words}", 0.95)
+        say(f"once more with {words}", 0.95)
         given = {name: value} | ({"acceptance": "auto"} if name == "temperature" else {})
         other = settings.model_copy(update=given)
         runs = [finished(lab.decode(prompt["prompt"], other), None) for prompt, _ in first]
@@ -179,7 +179,7 @@ def _checkup(
 def head_facts(model: LanguageModel, heads: MedusaHeads, name: str) -> HeadFacts:
     """What these heads are, beside their base model."""
     config, origin = heads.config, heads.origin
-    told = config.training
+    training = config.training
     return HeadFacts(
         name=name,
         format=origin.title if origin else "made in this process",
@@ -197,7 +197,7 @@ def head_facts(model: LanguageModel, heads: MedusaHeads, name: str) -> HeadFacts
         base_bytes=model.step_bytes(0),
         trained_for=config.base_model,
         trained_on=str(config.accuracy.get("text", "")),
-        trained_backend=str(told.get("backend", "")),
+        trained_backend=str(training.get("backend", "")),
         published={
             top: [float(value) for value in values]
             for top, values in config.accuracy.items()

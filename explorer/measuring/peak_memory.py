@@ -11,7 +11,7 @@ from explorer.records.peak_memory import PeakMemory
 
 
 def forget_peak(device: torch.device) -> None:
-    """Start counting anew, where the device can."""
+    """Start counting from zero, where the device can."""
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
 

@@ -54,7 +54,7 @@ def who_knew(
         raise ExplorerError(
             "Only greedy text is the same for all methods: set the temperature to 0."
         )
-    tell, chosen = progress or quiet, list(methods) or runnable(lab, METHODS)
+    say, chosen = progress or quiet, list(methods) or runnable(lab, METHODS)
     prompt_ids = lab.encode(prompt, settings)
     reply = _written(lab, prompt_ids, settings.model_copy(update={"method": PLAIN}))
     hidden = _hidden(lab.model, [*prompt_ids, *reply])[len(prompt_ids) - 1 :]
@@ -62,7 +62,7 @@ def who_knew(
     for number, name in enumerate(chosen):
         if cancel is not None and cancel.is_set():
             raise ExplorerError("Comparing drafts was stopped before all methods were asked.")
-        tell(name, number / len(chosen))
+        say(name, number / len(chosen))
         lane = settings.model_copy(update={"method": name})
         if name == OWN_RUN:
             found[name] = _in_its_own_run(lab, prompt_ids, lane, len(reply))

@@ -1,4 +1,4 @@
-"""A full memory, told in one sentence with what to lower."""
+"""A full memory, explained in one sentence with what to lower."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The numbers that tell one pass of a fixed shape from the next, at a fixed address."""
+"""The numbers that differ between passes of a fixed shape, at a fixed address."""
 
 from __future__ import annotations
 

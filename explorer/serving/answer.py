@@ -89,7 +89,7 @@ class Reading:
 
     def answer(self, problem: str | None = None) -> Answer:
         """What has come. A server that does not count its tokens is taken to send one at a time."""
-        told = self._speculation
+        last = self._speculation
         ids = self._token_ids if any(self._token_ids) else []
         tokens = sum(map(len, ids)) or self._tokens
         return Answer(
@@ -101,7 +101,7 @@ class Reading:
             prompt_ids=self._prompt_ids,
             tokens=len(self._pieces) if tokens is None else tokens,
             seconds=time.perf_counter() - self._start,
-            speculation=told.speculation if told else None,
-            accepted=(told.per_step_accepted or []) if told else [],
+            speculation=last.speculation if last else None,
+            accepted=(last.per_step_accepted or []) if last else [],
             problem=problem,
         )

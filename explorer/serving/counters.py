@@ -33,7 +33,7 @@ class Counters:
     accepted_at: tuple[int, ...]
 
     def since(self, before: Counters) -> Speculation | None:
-        """What happened after an earlier reading; None where the server began anew between."""
+        """What happened after an earlier reading; None where the server restarted in between."""
         longest = max(len(self.accepted_at), len(before.accepted_at))
         at = [_entry(self, i) - _entry(before, i) for i in range(longest)]
         try:

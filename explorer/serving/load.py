@@ -74,8 +74,8 @@ class Load:
     def figures(self) -> LoadFigures:
         """Of the answers so far. Counters are read before the first and after the last request."""
         whole = [answer for answer in self.done if answer.problem is None]
-        told = [answer.speculation for answer in whole if answer.speculation is not None]
-        speculation, source = self._speculation(told, len(whole))
+        reported = [answer.speculation for answer in whole if answer.speculation is not None]
+        speculation, source = self._speculation(reported, len(whole))
         after_first = sum(answer.tokens - 1 for answer in whole if answer.tokens > 1)
         return LoadFigures(
             concurrency=self._concurrency,
@@ -92,11 +92,11 @@ class Load:
         )
 
     def _speculation(
-        self, told: list[Speculation], answers: int
+        self, reported: list[Speculation], answers: int
     ) -> tuple[Speculation | None, Source | None]:
         """From the responses if all of them report it, else from the counters."""
-        if told and len(told) == answers:
-            return sum(told[1:], told[0]), "responses"
+        if reported and len(reported) == answers:
+            return sum(reported[1:], reported[0]), "responses"
         if self._before is not None and self._after is not None:
             between = self._after.since(self._before)
             return between, "counters" if between else None

@@ -79,9 +79,9 @@ class Chunk(_Message):
     @property
     def speculation(self) -> RequestSpeculation | None:
         """How the drafts of the request fared; None where it is not reported, or wrongly."""
-        told = (self.metrics or {}).get("speculative_decoding")
+        found = (self.metrics or {}).get("speculative_decoding")
         try:
-            return RequestSpeculation.model_validate(told) if told is not None else None
+            return RequestSpeculation.model_validate(found) if found is not None else None
         except ValidationError:
             return None
 

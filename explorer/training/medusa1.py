@@ -118,9 +118,9 @@ def split_data(
 
 def _recipe(options: TrainOptions) -> dict[str, Any]:
     """The settings that shape the result, without the paths of one machine."""
-    told_elsewhere = {"architecture", "kind", "num_heads", "num_blocks", "draft_vocab_size"}
-    told_elsewhere |= {"projection_from", "coverage"}
-    return {k: v for k, v in options.recipe().items() if k not in told_elsewhere}
+    elsewhere = {"architecture", "kind", "num_heads", "num_blocks", "draft_vocab_size"}
+    elsewhere |= {"projection_from", "coverage"}
+    return {k: v for k, v in options.recipe().items() if k not in elsewhere}
 
 
 def _usable(conversations: list[Conversation], options: TrainOptions) -> list[Conversation]:

@@ -60,7 +60,7 @@ class CompareHandlers:
             request = checked(event._data, self.limits)
         except ExplorerError as error:
             session.phase, session.problem = "failed", str(error)
-            yield self._told(session)
+            yield self._shown(session)
             return
         self._sessions[session.key] = session
         session.phase, session.ticket = "waiting", (ticket := self.worker.enter())
@@ -71,7 +71,7 @@ class CompareHandlers:
         finally:
             self.worker.leave(ticket)
         if not session.superseded:
-            yield self._told(session)
+            yield self._shown(session)
 
     def stop(self, session: CompareSession | None) -> None:
         """Ask the tab's comparison to end."""
@@ -91,7 +91,7 @@ class CompareHandlers:
         status = self.worker.status
         return NEEDS_MODEL if status.recorded_only else status.text
 
-    def _told(self, session: CompareSession) -> Update:
+    def _shown(self, session: CompareSession) -> Update:
         return {self.page.session: session, self.page.compare: session.message()}
 
     def _wait(self, session: CompareSession, ticket: Ticket) -> Iterator[Update]:
@@ -101,7 +101,7 @@ class CompareHandlers:
             session.text = self._waiting(ticket)
             if session.text != sent:
                 sent = session.text
-                yield self._told(session)
+                yield self._shown(session)
 
     def _waiting(self, ticket: Ticket) -> str:
         if self.worker.lab is None:
@@ -128,20 +128,20 @@ class CompareHandlers:
         asked = {name: getattr(request, name) for name in COMPARED}
         turns = self.worker.compare(ticket, **asked)
         try:
-            yield self._told(session)
+            yield self._shown(session)
             while (events := turns.advance(TURN)) is not None:
                 if not session.packed:  # it was not refused
                     session.packed.append(["prompts", request.prompts])
                 for turn in events:
                     session.add(turn)
-                yield self._told(session)
+                yield self._shown(session)
         finally:
             turns.close()
 
     def _aside(self, session: CompareSession, ticket: Ticket, request: Request) -> Iterator[Update]:
         work = self._asked(session, ticket, request)
         while not work.done():
-            yield self._told(session)
+            yield self._shown(session)
             wait([work], timeout=POLL)
         session.packed.append([request.aside, work.result().model_dump(mode="json")])
 

@@ -60,13 +60,13 @@ class CompareSession(Successive):
         self.text, self.share = text[:1].upper() + text[1:], max(self.share, share or 0.0)
 
     def _add_report(self, report: BenchReport) -> None:
-        told = report.model_dump(mode="json")
-        races = told.pop("races")
+        content = report.model_dump(mode="json")
+        races = content.pop("races")
         # By prompt, so that sent races stay in front; explained differences are sent again.
         races.sort(key=lambda race: race["number"])
         self.packed = [["report", None] if event[0] == "report" else event for event in self.packed]
         explained = [race for race in races[: self._races] if _explained(race)]
-        self.packed += [["races", [*explained, *races[self._races :]]], ["report", told]]
+        self.packed += [["races", [*explained, *races[self._races :]]], ["report", content]]
         self._races = len(races)
 
     def message(self) -> str:

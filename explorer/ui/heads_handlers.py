@@ -56,16 +56,16 @@ class HeadsHandlers:
                 raise ExplorerError(NEEDS_MODEL)
             asked = self._asked(str(heads or "").strip(), str(prompts or ""))
         except ExplorerError as error:
-            yield self._told("failed", str(error))
+            yield self._standing("failed", str(error))
             return
         ticket = self.worker.enter()
         try:
-            yield self._told("waiting", "Waiting for the model.")
+            yield self._standing("waiting", "Waiting for the model.")
             for _ in until_turn(self.worker, ticket):
                 pass
             yield from self._work(ticket, asked)
         except Exception as error:
-            yield self._told("failed", sentence(error))
+            yield self._standing("failed", sentence(error))
         finally:
             self.worker.leave(ticket)
 
@@ -97,7 +97,7 @@ class HeadsHandlers:
 
         work = self.worker.checkup(ticket, progress=progress, **asked)
         while not work.done():
-            yield self._told("loading", f"Examining: {said[-1][0]}", said[-1][1])
+            yield self._standing("loading", f"Examining: {said[-1][0]}", said[-1][1])
             wait([work], timeout=POLL)
         yield self._shown(work.result(), "Measured just now, on this machine.")
 
@@ -110,12 +110,12 @@ class HeadsHandlers:
         """Show the progress of loading in the header."""
         return updates.progress(self.page, self.worker, "Heads")
 
-    def _told(self, kind: str, text: str, fraction: float | None = None) -> Update:
+    def _standing(self, kind: str, text: str, fraction: float | None = None) -> Update:
         return {self.page.status: panels.status(kind, text, fraction)}
 
     def _shown(self, checkup: Checkup, how: str) -> Update:
         page = self.page
-        return self._told("done", how) | {
+        return self._standing("done", how) | {
             page.report: report(checkup),
             page.ledger: ledger_figure(checkup.ledger),
             page.accuracy: accuracy_figure(checkup.accuracy),

@@ -31,7 +31,7 @@ class NoFiles:
                 if names_a_file(body):
                     await JSONResponse({"detail": REFUSAL}, 400)(scope, receive, send)
                     return
-                receive = _told_again(body, receive)
+                receive = _replayed(body, receive)
         await self.app(scope, receive, send)
 
 
@@ -52,7 +52,7 @@ def names_a_file(body: bytes) -> bool:
     return False
 
 
-def _told_again(body: bytes, receive: Receive) -> Receive:
+def _replayed(body: bytes, receive: Receive) -> Receive:
     """A `receive` that gives the body that was read, then the messages after it."""
     first: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 

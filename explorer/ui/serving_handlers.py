@@ -128,7 +128,7 @@ class ServingHandlers:
         session.stop()
 
     def keep(self, session: ServingSession) -> Update:
-        """Take the figures so far for the baseline, for a server that is then started anew."""
+        """Take the figures so far for the baseline, for a server that is then restarted."""
         session.keep()
         text = (
             "Kept as the baseline. Start the same server with speculation at the same address, and "

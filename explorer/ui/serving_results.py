@@ -18,8 +18,8 @@ from explorer.ui.updates import Update
 def measured(page: ServingPage, session: ServingSession) -> Update:
     """All that the tab has measured."""
     ours, base = _of(session.speculative), _of(session.plain)
-    told = [found.speculation for found in ours if found.speculation]
-    series = {session.name: sum(told[1:], told[0])} if told else {}
+    reported = [found.speculation for found in ours if found.speculation]
+    series = {session.name: sum(reported[1:], reported[0])} if reported else {}
     series |= {f"{row.engine}, {row.shape}": row.speculation for row in session.here}
     return {
         page.figures: table(session),

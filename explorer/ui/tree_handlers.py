@@ -167,9 +167,9 @@ def _json(paths: list[RankPath]) -> str:
 
 
 def _buffers(paths: list[RankPath]) -> str:
-    told = {"medusa_choices": [list(path) for path in paths], **tree_buffers(paths).model_dump()}
+    data = {"medusa_choices": [list(path) for path in paths], **tree_buffers(paths).model_dump()}
     return (
-        "{\n" + ",\n".join(f'"{name}": {json.dumps(value)}' for name, value in told.items()) + "\n}"
+        "{\n" + ",\n".join(f'"{name}": {json.dumps(value)}' for name, value in data.items()) + "\n}"
     )
 
 
@@ -196,9 +196,9 @@ def summary(
         _advice(report, budget),
     ]
     tree = quote(_json([tuple(p) for p in report.paths]))
-    told = "".join(f"<p>{escape(line)}</p>" for line in lines)
+    sentences = "".join(f"<p>{escape(line)}</p>" for line in lines)
     return (
-        f'<div class="tl-facts">{boxes}</div>{told}'
+        f'<div class="tl-facts">{boxes}</div>{sentences}'
         f'<p class="tl-links"><a class="tl-use" href="./#example=code&amp;tree={tree}">Use in '
         f'Explore</a><a class="tl-link" href="tree#tree={tree}">Link to this tree</a></p>'
     )

@@ -51,7 +51,7 @@ def test_the_price_is_that_of_the_context():
     assert replay_auto(calibration, costs, [TEXT, far]).nodes == pytest.approx(50 / 150)
 
 
-def test_without_probabilities_nothing_is_told():
+def test_without_probabilities_nothing_is_known():
     calibration, costs = calibrated(curve(0.2))
     assert replay_auto(calibration, costs, [RankedText(TEXT.rows, 100)]) is None
     assert replay_auto(calibration, costs, []) is None

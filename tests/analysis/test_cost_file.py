@@ -71,7 +71,7 @@ def test_files_that_are_not_there(tmp_path):
         write_costs(costs(), tmp_path / "file" / "costs.json")
 
 
-def test_the_shipped_files_tell_each_backend_of_the_default_model_and_batches():
+def test_the_shipped_files_cover_each_backend_of_the_default_model_and_batches():
     shipped = shipped_costs()
     assert {found.backend for found in shipped.values()} >= {"int4", "bf16", "nf4", "fp32"}
     assert any(found.batches == [1, 2, 4, 8] for found in shipped.values())

@@ -128,7 +128,7 @@ def test_a_small_dip_on_few_positions_is_no_drift():
 
 
 @pytest.mark.parametrize(("projections", "named"), [(30, "--heads-dtype nf4"), (3, "--num-heads")])
-def test_heavy_projections_are_told_from_heavy_blocks(projections, named):
+def test_heavy_projections_are_distinguished_from_heavy_blocks(projections, named):
     facts = {"bytes": 40, "projection_bytes": projections}
     found = diagnose(case(times={"heads": 9.0}, facts=facts))
     assert found[0].cause == "heads-heavy"

@@ -24,16 +24,16 @@ def races(**methods):
 
 
 def test_a_clear_winner_is_called_the_fastest():
-    told = headline(races(medusa=[1.2, 1.1, 1.3, 1.2], hydra=[1.4, 1.31, 1.5, 1.38]))
-    assert told.startswith("hydra is the fastest over 4 prompts: hydra at 1.40×")
-    assert "then medusa at 1.20×" in told
-    assert "(paired t-test of hydra against medusa: p = " in told
+    text = headline(races(medusa=[1.2, 1.1, 1.3, 1.2], hydra=[1.4, 1.31, 1.5, 1.38]))
+    assert text.startswith("hydra is the fastest over 4 prompts: hydra at 1.40×")
+    assert "then medusa at 1.20×" in text
+    assert "(paired t-test of hydra against medusa: p = " in text
 
 
 def test_methods_that_chance_could_have_ordered_are_not_ordered():
-    told = headline(races(medusa=[1.5, 1.1, 1.4, 1.2], hydra=[1.2, 1.4, 1.2, 1.45]))
-    assert "hydra is faster than plain decoding, not clearly than medusa, over 4 prompts" in told
-    assert "is the fastest" not in told
+    text = headline(races(medusa=[1.5, 1.1, 1.4, 1.2], hydra=[1.2, 1.4, 1.2, 1.45]))
+    assert "hydra is faster than plain decoding, not clearly than medusa, over 4 prompts" in text
+    assert "is the fastest" not in text
 
 
 def test_the_luckiest_of_many_methods_is_not_called_faster():
@@ -41,14 +41,14 @@ def test_the_luckiest_of_many_methods_is_not_called_faster():
     lucky = [1.2, 1.05, 1.25, 1.02, 1.1]
     assert headline(races(medusa=lucky)).startswith("medusa is the fastest")
     slower = {name: [0.9, 0.95, 0.85, 0.9, 0.99] for name in ("a", "b", "c", "d")}
-    told = headline(races(medusa=lucky, **slower))
-    assert told.startswith("No method is clearly faster than plain decoding")
-    assert "may be chance (p = 0.21)" in told
+    text = headline(races(medusa=lucky, **slower))
+    assert text.startswith("No method is clearly faster than plain decoding")
+    assert "may be chance (p = 0.21)" in text
 
 
 def test_plain_decoding_is_a_competitor():
-    told = headline(races(medusa=[1.6, 0.7, 1.5, 0.8], lookahead=[0.5] * 4))
-    assert told.startswith("No method is clearly faster than plain decoding over 4 prompts")
+    text = headline(races(medusa=[1.6, 0.7, 1.5, 0.8], lookahead=[0.5] * 4))
+    assert text.startswith("No method is clearly faster than plain decoding over 4 prompts")
     assert "closest was medusa at 0.90×" in headline(races(medusa=[0.9, 0.9]))
 
 
@@ -77,8 +77,8 @@ def test_a_busy_machine_ranks_nothing_and_says_it_as_a_race_does():
 
 def test_one_disturbed_prompt_of_many_does_not_void_the_others():
     calm = races(medusa=[1.4, 1.35, 1.5])
-    told = [calm[0].model_copy(update={"pass_ms": [20.0, 90.0]}), *calm[1:]]
-    assert headline(told).startswith("medusa is the fastest")
+    text = [calm[0].model_copy(update={"pass_ms": [20.0, 90.0]}), *calm[1:]]
+    assert headline(text).startswith("medusa is the fastest")
 
 
 def test_the_test_is_students_paired():

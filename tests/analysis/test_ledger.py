@@ -18,7 +18,7 @@ def losses(found):
     return {(term.kind, term.head): term.change for term in found.terms}
 
 
-def test_a_made_up_run_tells_its_rows():
+def test_a_made_up_run_records_its_rows():
     rows = random_rows()
     assert rank_rows(made_up_run(rows, WIDE))[: len(rows) - 3].tolist() == rows[:-3]
 

@@ -178,9 +178,9 @@ def test_every_method_is_benched_with_its_details(lab, monkeypatch):
     for compared in report.assisted_reference.values():
         assert compared.identical_prompts == compared.prompts == 2
         assert compared.ours_over_generate > 0
-    told = render(report.model_dump(mode="json"))
+    text = render(report.model_dump(mode="json"))
     for heading in ("as plain", "extra memory", "E or τ", "prompt-lookup over transformers' own"):
-        assert heading in told
+        assert heading in text
 
 
 def test_transformers_assistants_write_what_ours_write(lab):

@@ -51,7 +51,7 @@ def test_long_contexts_are_judged_by_long_texts():
     assert found.fixed_trees[4096].paths == ()  # the heads fail there
     few = [RankedText(right[:400], 50)] * 5 + [RankedText(wrong[:900], 4000)]
     found = cal._by_texts(KEY, costs, few, "prompts")
-    assert found.fixed_trees[4096].paths == ((0,), (0, 0))  # too few to tell: all texts speak
+    assert found.fixed_trees[4096].paths == ((0,), (0, 0))  # too few to say: all texts count
 
 
 def test_a_text_may_grow_from_one_context_into_the_next():

@@ -103,11 +103,11 @@ def test_the_page_shows_what_the_model_computes(steps, lab, trace):
     parents = trace.trees[trace.steps[STEP].tree].parents
     row = len(parents) - 1
     for column in (row, parents[row], 0):
-        told = point(steps, row, column)
+        text = point(steps, row, column)
         value = float(weights[row, prefix + column])
         shown = f"{value:.2f}" if value >= 0.01 else "0.00"
-        assert f"gives {shown}" in told
-        assert ("itself" in told) == (column == row)
+        assert f"gives {shown}" in text
+        assert ("itself" in text) == (column == row)
     assert "no ancestor" in point(steps, row, row - 1)
     steps.page.mouse.move(5, 5)
     first = round(100 * float(weights[row, 0]))
@@ -198,8 +198,8 @@ def test_a_recorded_run_shows_the_weights_that_it_carries(gallery):
     options = [f"layer {layer + 1}" for layer in sorted({one.layer for one in here})]
     assert steps.texts("select[aria-label=Layer] option") == options
     row = len(depths) - 1
-    told = head.rows(depths)[row][-1]
-    assert f"gives {told:.2f} of its attention to itself" in point(steps, row, row)
+    found = head.rows(depths)[row][-1]
+    assert f"gives {found:.2f} of its attention to itself" in point(steps, row, row)
 
 
 def test_a_step_without_weights_says_where_some_are(gallery):

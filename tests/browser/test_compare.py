@@ -33,7 +33,7 @@ def compare(browser):
         context.close()
 
 
-def test_table_charts_and_files_tell_the_same(scripted_url, compare, tmp_path):
+def test_table_charts_and_files_agree(scripted_url, compare, tmp_path):
     options = {"permissions": ["clipboard-read", "clipboard-write"]}
     page = compare(scripted_url, **options).ready().ask("quick one", HOSTILE).done()
     found = page.record(tmp_path)
@@ -60,9 +60,9 @@ def test_table_charts_and_files_tell_the_same(scripted_url, compare, tmp_path):
     assert float(rows[1]["speedup"]) == found["methods"]["medusa"]["speedup"]
     page.page.click("text=Copy as Markdown")
     page.page.wait_for_selector("text=Copied")
-    told = page.page.evaluate("navigator.clipboard.readText()")
-    assert f"| `medusa` | {found['methods']['medusa']['tokens_per_second']:.1f} |" in told
-    assert len({line.count("|") for line in told.split("\n\n")[0].splitlines()}) == 1
+    text = page.page.evaluate("navigator.clipboard.readText()")
+    assert f"| `medusa` | {found['methods']['medusa']['tokens_per_second']:.1f} |" in text
+    assert len({line.count("|") for line in text.split("\n\n")[0].splitlines()}) == 1
 
     page.page.click("tr[data-method='medusa'] .cx-link")
     differs = page.page.inner_text(".cx-differs")

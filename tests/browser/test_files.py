@@ -35,10 +35,10 @@ def bad_files(trace) -> dict[str, tuple[bytes, str]]:
 
 def test_a_bad_file_is_one_sentence_and_the_run_stays(alone, trace):
     steps = alone().open(trace)
-    for name, (data, told) in bad_files(trace).items():
+    for name, (data, sentence) in bad_files(trace).items():
         steps.ask("explorer.store.set({ problem: null })")
         steps.open_bytes(data, "evil <img src=x>.json.gz")
-        assert told in steps.problem, name
+        assert sentence in steps.problem, name
         assert steps.problem.endswith("."), name
         assert steps.ask("explorer.trace.steps.length") == len(trace.steps)
     steps.open(trace, "again.json.gz").wait("explorer.state.problem === null")
@@ -77,7 +77,7 @@ def test_lost_messages_are_asked_for_again(alone):
     wire = Wire()
     for event in FakeLab().race("hi", DecodeSettings(max_new_tokens=30)):
         wire.add(event)
-    told = alone().page.evaluate(
+    found = alone().page.evaluate(
         """async (all) => {
           const { Explorer } = await import('./main.js');
           const asked = [];
@@ -92,7 +92,7 @@ def test_lost_messages_are_asked_for_again(alone):
         wire.packed[:5],
     )
     steps = [[e[2]["i"] for e in wire.packed[:5] if e[:2] == ["step", lane]] for lane in (0, 1)]
-    assert told == [[["r", 2]], steps]
+    assert found == [[["r", 2]], steps]
 
 
 def test_the_exported_page_opens_offline(alone, browser, trace, tmp_path):

@@ -35,9 +35,9 @@ def test_a_token_names_the_hidden_state_that_knew_it_and_leads_to_its_step(alone
     steps.choose(f"{CARD} select", "10")
     index = next(i for i, one in enumerate(known) if i > 8 and len(one) > 1)
     steps.page.locator(f"{CARD} [role=option]").nth(index).click()
-    told = steps.texts(f"{CARD} li")
-    assert len(told) == len(known[index])
-    assert f"at position {known[index][0].position} " in told[0]
+    found = steps.texts(f"{CARD} li")
+    assert len(found) == len(known[index])
+    assert f"at position {known[index][0].position} " in found[0]
     counted = [one for one in known[index] if one.rank < 10]
     source = counted[-1].position - len(recorded.header.prompt_ids)
     marked = steps.page.locator(f"{CARD} [role=option]").nth(source)

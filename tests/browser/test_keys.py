@@ -133,16 +133,16 @@ def test_presenter_mode_reveals_a_step_in_six_stages(steps, trace):
     size = "s => parseFloat(getComputedStyle(document.querySelector(s)).fontSize)"
     assert steps.page.evaluate(size, ".sx-stage-sentence") >= 20
     known = ".sx-lane.is-own .sx-tok.is-now"
-    told, nodes, judged, signs = [], [], [], []
+    found, nodes, judged, signs = [], [], [], []
     assert steps.count(known) == 1  # what the step will add is not given away
     for _ in range(6):
-        told.append(steps.text(".sx-stage-sentence"))
+        found.append(steps.text(".sx-stage-sentence"))
         nodes.append(steps.count(".sx-tree [role=treeitem]:not(.is-bonus)"))
         judged.append(steps.count(".sx-tree .is-accepted"))
         signs.append("●" in "".join(steps.texts(".sx-mask svg .sx-token")))
         steps.press("ArrowRight")
-    assert len(set(told)) == 6
-    assert all(sentence.endswith((".", "?")) for sentence in told)
+    assert len(set(found)) == 6
+    assert all(sentence.endswith((".", "?")) for sentence in found)
     assert nodes == [1, n, n, n, n, n]
     assert judged[:4] == [0, 0, 0, 0]
     assert judged[4] > 0

@@ -48,7 +48,7 @@ def test_learn_has_its_parts(url, browser):
         page = context.new_page()
         page.goto(f"{url}/learn#memory_wall")
         page.wait_for_selector("#memory_wall .lx-widget.is-ready")
-        page.click("button:text-is('this machine')")  # measured, as the app tells
+        page.click("button:text-is('this machine')")  # measured, as the app says
         assert page.inner_text(".is-current [data-figure=weights]")
         page.click(".mx-pages a:text-is('Explore')")
         page.wait_for_selector("#mx-run")

@@ -48,7 +48,7 @@ def run(page, address: str, baseline: str = "", kind: str = "one prompt", end: s
 @pytest.mark.parametrize("options", [{}, {"viewport": {"width": 390, "height": 844}}])
 def test_a_load_beside_its_baseline_and_the_steps_of_a_request(scripted_url, serve_page, options):
     page = serve_page(scripted_url, **options)
-    with serving(Fake(pause=0.01)) as ours, serving(Fake(pause=0.03, tells=False)) as base:
+    with serving(Fake(pause=0.01)) as ours, serving(Fake(pause=0.03, reports=False)) as base:
         assert "vLLM 0.32.0 serves fake" in run(page, ours, base, "load")
     cells = page.locator("#mx-serve-figures td").all_inner_texts()
     assert cells[0] == "4"

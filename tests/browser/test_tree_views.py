@@ -9,7 +9,7 @@ from tests.ui.fake_run import HUGE, SHAPES, SMALL, SPARSE, WIDE
 from tests.ui.fakes import FakeLab
 
 
-def test_tree_has_every_row_told_apart_without_colour(steps, trace):
+def test_tree_rows_are_distinguished_without_colour(steps, trace):
     step, number = full_step(trace)
     steps.show(number)
     for verdict, mark in {"root": "rect", "accepted": "circle", "pruned": "path"}.items():
@@ -49,7 +49,7 @@ def test_the_names_of_the_rows_stay_in_sight_when_the_mask_scrolls(steps):
     steps.page.set_viewport_size({"width": 390, "height": 900})
     steps.show(2).press("x")
     steps.wait(f"{box}.scrollLeft > 20 && {in_sight}")
-    steps.press("ArrowRight")  # drawn anew, where it has scrolled to
+    steps.press("ArrowRight")  # drawn again, where it has scrolled to
     steps.wait(f"{box}.scrollLeft > 20 && {in_sight}")
 
 

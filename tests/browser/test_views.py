@@ -35,12 +35,12 @@ def test_verdict_gives_guess_wish_rule_and_both_lists(steps, trace):
     step, number = full_step(trace)
     row = step.verdicts.index("rejected")
     steps.show(number).ask(f"explorer.select({row})")
-    told = steps.text(".sx-why")
+    text = steps.text(".sx-why")
     parent = SHAPES[step.tree].parents[row]
     wanted = trace.pieces[step.choices[parent]].label
-    assert f"guessed ‘{trace.pieces[step.token_ids[row]].label}’" in told
-    assert f"first choice, ‘{wanted}’ (0.62)" in told
-    assert f"rank {step.base_ranks[row] + 1}" in told
+    assert f"guessed ‘{trace.pieces[step.token_ids[row]].label}’" in text
+    assert f"first choice, ‘{wanted}’ (0.62)" in text
+    assert f"rank {step.base_ranks[row] + 1}" in text
     assert steps.count(".sx-tops table") == 2
     assert steps.count(".sx-tops tbody tr") == 10
     pruned = step.verdicts.index("pruned")
@@ -104,21 +104,21 @@ def test_few_samples_are_an_estimate_in_words(alone, trace):
 
 def test_cost_names_every_part_and_from_when_the_tree_pays(steps, trace):
     step, number = full_step(trace)
-    told = steps.show(number).text(".sx-cost")
+    text = steps.show(number).text(".sx-cost")
     for name in ("heads", "draft", "verify", "accept", "commit"):
-        assert f"{name} {getattr(step.timings, name):.1f}" in told
-    assert "on average over the run" in told
-    assert f"{len(trace.new_token_ids) / len(trace.steps):.2f}" in told
+        assert f"{name} {getattr(step.timings, name):.1f}" in text
+    assert "on average over the run" in text
+    assert f"{len(trace.new_token_ids) / len(trace.steps):.2f}" in text
 
 
 def test_cost_shows_the_floor_beside_the_step(steps, trace):
     step, number = full_step(trace)
-    told = steps.show(number).text(".sx-cost")
-    assert f"{step.timings.step / step.floor.milliseconds:.2f}× its floor" in told
-    assert "floor 5.3 ms" in " ".join(told.split())
+    text = steps.show(number).text(".sx-cost")
+    assert f"{step.timings.step / step.floor.milliseconds:.2f}× its floor" in text
+    assert "floor 5.3 ms" in " ".join(text.split())
 
 
-def test_cost_tells_what_nodes_had_to_be_worth(alone, trace):
+def test_cost_shows_what_nodes_had_to_be_worth(alone, trace):
     first, second = trace.steps[1:3]
     bare = {"tree": 0, "price": 0.0, "verdicts": ["root"], "accepted": [0]}
     first_row = {
@@ -135,12 +135,12 @@ def test_cost_tells_what_nodes_had_to_be_worth(alone, trace):
             "reasons",
         )
     }
-    told = {
+    found = {
         0: trace.steps[0],
         1: first.model_copy(update=first_row | bare),
         2: second.model_copy(update={"price": 0.4567}),
     }
-    steps = alone().open(trace.model_copy(update={"steps": [*told.values(), *trace.steps[3:]]}))
+    steps = alone().open(trace.model_copy(update={"steps": [*found.values(), *trace.steps[3:]]}))
     assert "Estimates" not in steps.show(1).text(".sx-cost")
     assert "No guess was worth a row." in steps.show(2).text(".sx-cost")
     nodes = len(second.token_ids) - 1
@@ -184,8 +184,8 @@ def test_timeline_has_a_bar_for_every_token_and_shows_plain_decoding(steps, trac
     )
     assert sum(bars) == len(trace.new_token_ids)
     assert bars[0] == len(trace.steps)
-    told = steps.show(8).text(".sx-timeline .sx-hint")
-    assert "plain decoding was" in told
+    text = steps.show(8).text(".sx-timeline .sx-hint")
+    assert "plain decoding was" in text
     assert steps.texts(".sx-timeline svg text") == ["plain decoding is here"]
 
 

@@ -74,9 +74,9 @@ def test_the_text_names_the_yardsticks(fake):
     assert "Its floor is 5.00 ms." in text
     assert "Peak memory: 5.10 GB, tensors on the GPU." in text
     why = "llama.cpp was not measured, because xllamacpp is not installed: run 'make reference'."
-    told = render(result | {"llama_cpp": None, "unavailable": {"llama.cpp": why}, "floor": None})
-    assert why in told
-    assert "same file" not in told
+    words = render(result | {"llama_cpp": None, "unavailable": {"llama.cpp": why}, "floor": None})
+    assert why in words
+    assert "same file" not in words
 
 
 def test_an_unknown_method_is_one_line(fake, capsys):

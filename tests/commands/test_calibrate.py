@@ -93,8 +93,8 @@ def test_batches_are_measured_on_the_same_texts(fake, capsys, monkeypatch, seen)
 
 def test_the_costs_are_written_to_share(fake, capsys, seen, tmp_path):
     path = tmp_path / "costs.json"
-    told = ("--out", str(path), "--measured-by", "a class")
-    result, _ = run_json(capsys, "calibrate", "--limit", "3", *told)
+    found = ("--out", str(path), "--measured-by", "a class")
+    result, _ = run_json(capsys, "calibrate", "--limit", "3", *found)
     costs = read_costs(path)
     assert result["out"] == str(path)
     assert (costs.backend, costs.device, costs.measured_by) == ("int4", "d", "a class")

@@ -15,7 +15,7 @@ from tests.commands.fakes import refused
 
 
 @pytest.mark.parametrize("name", ["run", "race", "bench", "audit"])
-def test_help_tells_every_method_and_its_parameters(capsys, name):
+def test_help_lists_every_method_and_its_parameters(capsys, name):
     with pytest.raises(SystemExit):
         cli.main([name, "--help"])
     out = " ".join(capsys.readouterr().out.split())

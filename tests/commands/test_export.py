@@ -25,9 +25,9 @@ def test_heads_go_from_folder_to_folder_without_a_model(tmp_path, capsys, to):
     more = ["--heads-only"] if to == "vllm" else []
     argv = ["export", "--to", to, *more, str(out), "--heads", str(tmp_path / "heads"), "--json"]
     assert cli.main(argv) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["format"] == to
-    assert sorted(told["files"]) == sorted(path.name for path in out.iterdir())
+    written = json.loads(capsys.readouterr().out)
+    assert written["format"] == to
+    assert sorted(written["files"]) == sorted(path.name for path in out.iterdir())
     assert torch.equal(load_heads(out).projection, make("own").projection)
     assert cli.main([*argv[:-1], "--num-heads", "2"]) == 0
     assert capsys.readouterr().out.startswith(f"{to}: ")

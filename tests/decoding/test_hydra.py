@@ -78,7 +78,7 @@ def test_trees_are_cut_where_the_text_must_end(llama):
 
 
 @pytest.mark.parametrize("tree", ["auto", "cartesian:2,2", "dynamic:6"])
-def test_a_hydra_trace_tells_what_every_row_was_offered(tree):
+def test_a_hydra_trace_records_what_every_row_was_offered(tree):
     lab, builder = tiny_lab(architecture="hydra"), TraceBuilder()
     run = decode_settings(method="hydra", tree=tree, max_new_tokens=30)
     for event in lab.decode("some prompt", run):
@@ -93,7 +93,7 @@ def test_a_hydra_trace_tells_what_every_row_was_offered(tree):
             if rank < len(offered.ids):
                 assert offered.ids[rank] == step.token_ids[row]
                 assert offered.probs[rank] == step.draft_probs[row]
-    told = sorted(position.index for step in trace.steps for position in step.positions)
+    found = sorted(position.index for step in trace.steps for position in step.positions)
     first = len(trace.header.prompt_ids) - 1
-    assert told == list(range(first, first + len(told)))
-    assert len(told) >= 29
+    assert found == list(range(first, first + len(found)))
+    assert len(found) >= 29

@@ -134,7 +134,7 @@ def test_no_window_beyond_the_end_of_the_text():
     assert steps[-1].draft.extra is None
 
 
-def test_the_state_is_told():
+def test_the_state_is_recorded():
     model = tiny_model("llama")
     steps = steps_of(model, LookaheadDrafter(4, 3, 3), length=20)
     states = [step.draft.record.lookahead for step in steps if step.draft.extra]

@@ -110,7 +110,7 @@ def test_eos_at_each_depth_ends_the_text_there(llama, monkeypatch):
 
 
 class _Told(Drafter):
-    """A drafter that is told the text to come: node (0,)*d holds the true token at depth d."""
+    """A drafter that knows the text to come: node (0,)*d holds the true token at depth d."""
 
     def __init__(self, text: list[int], wrong_from: int = 99) -> None:
         self.text, self.wrong_from = text, wrong_from
@@ -138,7 +138,7 @@ def test_eos_inside_the_accepted_path(llama, depth, monkeypatch):
     assert len(steps[-1].emitted) == depth + 1
 
 
-def test_a_told_drafter_is_accepted_in_full_and_a_wrong_one_never(llama):
+def test_a_perfect_drafter_is_accepted_in_full_and_a_wrong_one_never(llama):
     model, _, plain = llama
     padded = [*plain, *[0] * 9]
     assert all(len(step.emitted) == 5 for step in steps_of(model, _Told(padded), length=40))

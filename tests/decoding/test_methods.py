@@ -1,4 +1,4 @@
-"""Every method through the engine: the same text as plain, and a trace that tells all of it."""
+"""Every method through the engine: the same text as plain, and a trace that records all of it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_sampled_methods_write_plains_text_where_no_candidate_is_drawn(lab):
 
 
 @pytest.mark.parametrize("method", AT_HAND)
-def test_a_trace_tells_every_step_and_is_read_back(traces, tmp_path, method):
+def test_a_trace_records_every_step_and_is_read_back(traces, tmp_path, method):
     trace = traces[method]
     write_trace(trace, tmp_path / "run.json.gz")
     assert read_trace(tmp_path / "run.json.gz") == trace

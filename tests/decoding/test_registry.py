@@ -30,7 +30,7 @@ def test_every_method_has_its_file(name):
     assert callable(module.make_drafter)
 
 
-def test_telling_about_methods_needs_no_torch():
+def test_describing_methods_needs_no_torch():
     code = (
         "import sys, explorer.records.methods, explorer.decoding.registry; "
         "sys.exit('torch' in sys.modules)"

@@ -39,7 +39,7 @@ def steps(static, make, prompt, length, **values):
     return [item for item in items if isinstance(item, loop.StepResult)]
 
 
-def told(results):
+def outcomes(results):
     return [
         (r.emitted, r.context_length, r.draft.tokens.tolist())
         + ((r.verdict.path, r.verdict.bonus, r.verdict.choices) if r.verdict else ())
@@ -65,7 +65,7 @@ RULES = [
 def test_every_step_is_that_of_eager_decoding(name, rule, prompt, length):
     static = StaticPass(MODEL, Recordings(None))
     eager = steps(None, DRAFTERS[name], prompt, length, **rule)
-    assert told(steps(static, DRAFTERS[name], prompt, length, **rule)) == told(eager)
+    assert outcomes(steps(static, DRAFTERS[name], prompt, length, **rule)) == outcomes(eager)
 
 
 def test_the_host_waits_once_a_step(monkeypatch):
@@ -117,4 +117,4 @@ def test_copied_drafts_and_the_end_of_the_text_are_those_of_eager_decoding():
         return PromptLookupDrafter(6, 3)
 
     static = StaticPass(MODEL, Recordings(None))
-    assert told(steps(static, make, prompt, 30)) == told(steps(None, make, prompt, 30))
+    assert outcomes(steps(static, make, prompt, 30)) == outcomes(steps(None, make, prompt, 30))

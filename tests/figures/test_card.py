@@ -1,4 +1,4 @@
-"""A trace in a notebook: the figures it tells, and that hostile text stays text."""
+"""A trace in a notebook: the figures it shows, and that hostile text stays text."""
 
 import html
 from html.parser import HTMLParser
@@ -47,7 +47,7 @@ def changed(trace, **settings):
     return trace.model_copy(update={"header": trace.header.model_copy(update={"settings": values})})
 
 
-def test_it_tells_what_ran_and_how_fast(trace):
+def test_it_shows_what_ran_and_how_fast(trace):
     page = Page(trace_card(trace))
     figures = race_figures(trace)
     ours, theirs = figures.lane, figures.rival
@@ -66,7 +66,7 @@ def test_it_tells_what_ran_and_how_fast(trace):
     assert "<|im_end|>" not in page.text
 
 
-def test_each_token_tells_where_it_came_from(trace):
+def test_each_token_shows_where_it_came_from(trace):
     titles = [value for name, value in Page(trace_card(trace)).attributes if name == "title"]
     step = next(step for step in trace.steps if len(step.emitted) == 3)
     assert f"step {step.index}, root, base model 1" in titles

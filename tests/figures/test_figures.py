@@ -111,7 +111,7 @@ def test_lengths_and_race_hold_every_step(trace):
     assert [lane.y[-1] for lane in lanes] == [len(trace.new_token_ids), len(trace.rival.steps)]
 
 
-def test_race_tells_the_speed_of_both_lanes_and_the_speedup_with_its_spread(trace):
+def test_race_shows_the_speed_of_both_lanes_and_the_speedup_with_its_half_width(trace):
     expected = race_figures(trace)
     figure = race_figure(trace)
     ours, theirs = (lane.name for lane in figure.data)

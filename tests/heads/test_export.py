@@ -80,7 +80,7 @@ def test_heads_that_share_the_lm_head(tmp_path):
 def test_the_layout_that_vllm_reads(tmp_path, kind, whole):
     heads = make(kind, 2)
     export_heads(heads, tmp_path, "vllm", whole)
-    told = json.loads((tmp_path / "config.json").read_text())
+    written = json.loads((tmp_path / "config.json").read_text())
     size = 12 if kind == "draft_vocab" and not whole else V
     expected = {
         "model_type": "medusa",
@@ -93,7 +93,7 @@ def test_the_layout_that_vllm_reads(tmp_path, kind, whole):
         "vocab_size": V,
         "truncated_vocab_size": size,
     }
-    assert expected.items() <= told.items()
+    assert expected.items() <= written.items()
     tensors = load_file(tmp_path / "model.safetensors")
     projections = {name for name in tensors if name.startswith("lm_heads")}
     assert len(projections) == (K if kind == "own" else 1)

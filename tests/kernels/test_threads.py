@@ -16,11 +16,11 @@ ITEMS = 10_000
 @numba.cfunc(types.void(types.CPointer(types.int64)))
 def mark(call):
     """Count each claimed item once, in the numbers behind the counter."""
-    told = numba.carray(call, ITEMS + 1)
-    item = claim(told)
+    counts = numba.carray(call, ITEMS + 1)
+    item = claim(counts)
     while item < ITEMS:
-        told[1 + item] += 1
-        item = claim(told)
+        counts[1 + item] += 1
+        item = claim(counts)
 
 
 @pytest.mark.parametrize("count", [1, 2])

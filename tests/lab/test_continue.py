@@ -37,7 +37,7 @@ def test_with_the_same_seed_a_sampled_text_goes_on_as_if_unbroken(tiny):
     assert first.new_token_ids + second.new_token_ids == whole
 
 
-def test_the_header_tells_what_is_continued(tiny):
+def test_the_header_says_what_is_continued(tiny):
     first = tiny.run("abc", max_new_tokens=4, raw_prompt=True)
     # As a model with a chat template would have recorded it; the tiny one has none.
     settings = first.header.settings.model_copy(update={"system_prompt": "Be brief."})

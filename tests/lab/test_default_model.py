@@ -119,23 +119,23 @@ def test_a_trace_read_back_is_the_trace_written(lab, tmp_path):
     assert read_trace(tmp_path / "run.json.gz") == trace
 
 
-def test_a_trace_tells_every_step(lab):
+def test_a_trace_records_every_step(lab):
     trace = race(lab, max_new_tokens=24, tree="cartesian:3,2")
     model = lab.model
     context = len(trace.header.prompt_ids)
-    told = [trace.header.prompt_position]
+    found = [trace.header.prompt_position]
     for step in trace.steps:
         assert step.context_length == context
         assert step.verdicts.count("accepted") == len(step.accepted) - 1
         assert step.emitted == [step.token_ids[row] for row in step.accepted]
         assert all(t in trace.pieces for t in (*step.token_ids, *step.choices) if t >= 0)
         context += len(step.emitted)
-        told += step.positions
+        found += step.positions
     # One record per position from the last prompt token on, but for the last emitted one.
-    told.sort(key=lambda position: position.index)  # they may be told late
-    indices = [position.index for position in told]
+    found.sort(key=lambda position: position.index)  # they may be found late
+    indices = [position.index for position in found]
     assert indices == list(range(len(trace.header.prompt_ids) - 1, context - 1))
-    for position in told:
+    for position in found:
         following = position.index + 1 - len(trace.header.prompt_ids)
         assert position.base_choice == trace.new_token_ids[following]  # greedy
         assert len(position.heads) == trace.header.num_heads
@@ -226,16 +226,16 @@ def test_cancel_ends_both_lanes(lab):
     assert len(trace.rival.steps) < 12
 
 
-def test_a_plain_run_tells_the_heads_predictions_too(lab):
+def test_a_plain_run_records_the_heads_predictions_too(lab):
     builder = TraceBuilder()
     for event in lab.decode(PROMPTS[2], DecodeSettings(method="plain", max_new_tokens=6)):
         builder.add(event)
     trace = builder.trace()
-    told = [trace.header.prompt_position, *(p for step in trace.steps for p in step.positions)]
-    told.sort(key=lambda position: position.index)
+    found = [trace.header.prompt_position, *(p for step in trace.steps for p in step.positions)]
+    found.sort(key=lambda position: position.index)
     first = len(trace.header.prompt_ids) - 1
-    assert [position.index for position in told] == list(range(first, first + len(trace.steps)))
-    assert [position.base_choice for position in told] == trace.new_token_ids
+    assert [position.index for position in found] == list(range(first, first + len(trace.steps)))
+    assert [position.base_choice for position in found] == trace.new_token_ids
 
 
 @pytest.mark.parametrize("settings", [{}, {"temperature": 0.8, "seed": 4}])

@@ -75,7 +75,7 @@ def test_either_way_the_text_is_that_of_plain_decoding(lab, tree):
     assert found.new_token_ids == plain.new_token_ids
 
 
-def test_the_trace_tells_what_the_nodes_of_a_step_cost():
+def test_the_trace_records_what_the_nodes_of_a_step_cost():
     lab = tiny_lab()
     heads = lab.heads["medusa"].heads
     prices = Prices(tuple(0.02 * k for k in range(9)))

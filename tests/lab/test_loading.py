@@ -45,6 +45,6 @@ def test_a_draft_checkpoint_drafts(tmp_path):
     assert sum(emitted(lab)) == 9
 
 
-def test_a_missing_draft_is_told_at_once(tmp_path):
+def test_a_missing_draft_is_reported_at_once(tmp_path):
     with pytest.raises(ExplorerError, match="nowhere"):
         load(write_gguf(tmp_path / "a.gguf"), tmp_path / "nowhere.gguf")

@@ -9,7 +9,7 @@ from tests.tiny_lab import tiny_lab
 TIMES = {"timings", "floor", "reasons"}
 
 
-def told(trace):
+def outcomes(trace):
     """All of a trace that is not a time."""
     return [step.model_dump(exclude=TIMES) for step in trace.steps]
 
@@ -38,4 +38,4 @@ def test_every_method_writes_the_same_trace(method, settings):
         asked = {"method": method, "max_new_tokens": 20} | settings
         traces.append(lab.run("abcabcab", **asked))
     assert traces[0].new_token_ids == traces[1].new_token_ids
-    assert told(traces[0]) == told(traces[1])
+    assert outcomes(traces[0]) == outcomes(traces[1])

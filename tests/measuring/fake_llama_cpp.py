@@ -1,4 +1,4 @@
-"""A program that speaks the worker's protocol without llama.cpp, well or in the way it is told to.
+"""A program that speaks the worker's protocol without llama.cpp, well or in the way it is asked to.
 
     python fake_llama_cpp.py BEHAVIOUR [LOG]
 

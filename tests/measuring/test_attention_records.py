@@ -1,4 +1,4 @@
-"""What is told of a step's attention weights: the asked head first, in a bounded message."""
+"""What is sent of a step's attention weights: the asked head first, in a bounded message."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from explorer.records.events import collect
 from explorer.records.settings import DecodeSettings
 from tests.tiny_lab import VOCAB, tiny_lab
 
-PROMPT = "What is a heap? " * 8  # longer than the slots that are told one by one
+PROMPT = "What is a heap? " * 8  # longer than the slots that are listed one by one
 
 
 @pytest.fixture(scope="module")
@@ -39,17 +39,17 @@ def question(prefix_length: int = 20, parents: tuple[int, ...] = (-1, 0, 0, 1), 
     return AttentionQuestion(**values | changes)
 
 
-def test_a_record_tells_the_weights_of_its_head(lab, trace):
+def test_a_record_holds_the_weights_of_its_head(lab, trace):
     whole = torch.as_tensor(weights_of_step(lab.model, trace, 1, 1))
     records = answer(lab.model, question_of(trace, 1, layer=1, head=1))
     assert [(r.layer, r.head, r.layers, r.heads) for r in records] == [(1, 1, 2, 2), (1, 0, 2, 2)]
     step = trace.steps[1]
     shape, prefix = trace.trees[step.tree], step.context_length
     for record in records:
-        told = record.rows(shape.depths)
+        found = record.rows(shape.depths)
         weights = whole[record.head]
         assert len(record.slots) < prefix
-        for row, (rest, *values) in enumerate(told):
+        for row, (rest, *values) in enumerate(found):
             assert rest + sum(values) == pytest.approx(1, abs=2e-3)
             slots = weights[row, record.slots].tolist()
             line = [row]
@@ -68,7 +68,7 @@ def test_the_message_is_bounded_however_large_the_tree(lab):
         answer(lab.model, question(20, tuple(chain(400).parents.tolist())))
 
 
-def test_slots_told_one_by_one_are_the_first_the_heaviest_and_the_last():
+def test_slots_listed_one_by_one_are_the_first_the_heaviest_and_the_last():
     weights = torch.zeros(2, 303)
     weights[1, 150], weights[0, 160] = 0.6, 0.3
     slots = telling_slots(weights, 300, most=128)
@@ -88,7 +88,7 @@ def test_the_question_of_a_step_holds_the_tokens_before_it(lab, trace):
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "sentence"),
     [
         ({"model": "another"}, r"made with another \(fp32\), but tiny \(fp32\) is loaded"),
         ({"backend": "int4"}, "load that model"),
@@ -98,8 +98,8 @@ def test_the_question_of_a_step_holds_the_tokens_before_it(lab, trace):
         ({"prefix": [1] * 512}, "1 to 511 tokens"),
     ],
 )
-def test_what_cannot_be_answered_is_one_sentence(lab, changes, told):
-    with pytest.raises(ExplorerError, match=told):
+def test_what_cannot_be_answered_is_one_sentence(lab, changes, sentence):
+    with pytest.raises(ExplorerError, match=sentence):
         answer(lab.model, question(**changes))
 
 

@@ -94,7 +94,7 @@ def test_only_the_layers_up_to_the_one_in_question_are_computed():
 
 
 @pytest.mark.parametrize(
-    ("prefix", "tokens", "layer", "told"),
+    ("prefix", "tokens", "layer", "sentence"),
     [
         (PREFIX, [VOCAB], 0, "outside the model's vocabulary"),
         ([VOCAB + 5], [1], 0, "outside the model's vocabulary"),
@@ -103,6 +103,6 @@ def test_only_the_layers_up_to_the_one_in_question_are_computed():
         ([], [1], 0, "1 to 255 tokens"),
     ],
 )
-def test_what_the_model_does_not_have_is_one_sentence(prefix, tokens, layer, told):
-    with pytest.raises(ExplorerError, match=told):
+def test_what_the_model_does_not_have_is_one_sentence(prefix, tokens, layer, sentence):
+    with pytest.raises(ExplorerError, match=sentence):
         attention_weights(tiny_model(), prefix, tokens, [-1], layer)

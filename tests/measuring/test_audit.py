@@ -181,7 +181,7 @@ def test_a_cancelled_audit_reports_what_it_finished(model, text, make_trace, ste
     cancel = threading.Event()
     lab = FakeLab(model, {"a": (text, text), "b": (text, text)}, make_trace, step)
 
-    def stop(told, share):
+    def stop(found, share):
         if share > 0:
             cancel.set()
 

@@ -81,7 +81,7 @@ def test_a_cache_that_cannot_be_written_is_no_failure(model, heads, steady, own_
     assert cal.auto_calibration(model, heads, None, cal.CurveMeter(model)).tree
 
 
-def test_the_hash_tells_heads_apart(model, heads):
+def test_the_hash_distinguishes_heads(model, heads):
     same = MedusaHeads.create(heads.config, model.lm_head_weight())
     assert files.heads_hash(same) == files.heads_hash(heads)
     with torch.no_grad():

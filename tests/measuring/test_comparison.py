@@ -32,18 +32,18 @@ def reports(turns):
 
 def test_a_report_after_every_prompt_and_none_changes_what_was_reported(lab):
     turns = list(comparison(lab, PROMPTS, list(METHODS), 8))
-    told = reports(turns)
-    assert [report.prompts for report in told] == [1, 1, 2, 2]
-    assert told[0].cost_curve is None  # first the results, then what the formulas need
-    assert told[1].details["medusa"].prediction is not None
-    assert set(told[-1].methods) == set(METHODS) - {"hydra"}
-    assert "hydra" in told[-1].unavailable["hydra"]
-    kept = [race.model_dump() for race in told[-1].races]
-    for report in told:
+    found = reports(turns)
+    assert [report.prompts for report in found] == [1, 1, 2, 2]
+    assert found[0].cost_curve is None  # first the results, then what the formulas need
+    assert found[1].details["medusa"].prediction is not None
+    assert set(found[-1].methods) == set(METHODS) - {"hydra"}
+    assert "hydra" in found[-1].unavailable["hydra"]
+    kept = [race.model_dump() for race in found[-1].races]
+    for report in found:
         assert all(race.model_dump() in kept for race in report.races)
-    assert told[-1].identical_prompts == 2
-    assert told[-1].details["medusa"].memory.weights_bytes > 0
-    assert told[-1].methods["plain"].shares.verify > 0
+    assert found[-1].identical_prompts == 2
+    assert found[-1].details["medusa"].memory.weights_bytes > 0
+    assert found[-1].methods["plain"].shares.verify > 0
     rising = [turn.share for turn in turns]
     assert rising == sorted(rising)
     assert rising[-1] == 1.0
@@ -51,12 +51,12 @@ def test_a_report_after_every_prompt_and_none_changes_what_was_reported(lab):
 
 
 def test_a_cancel_keeps_the_prompts_that_every_method_has_been_through(lab):
-    cancel, told = threading.Event(), []
+    cancel, found = threading.Event(), []
     for turn in comparison(lab, PROMPTS, ["medusa", "prompt-lookup"], 8, cancel=cancel):
-        told.append(turn)
+        found.append(turn)
         if turn.share > 0.8:  # in the second prompt's second race
             cancel.set()
-    last = told[-1].report
+    last = found[-1].report
     assert last.prompts == 1
     assert {race.number for race in last.races} == {0}
     assert last.details["medusa"].prediction is not None

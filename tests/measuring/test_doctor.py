@@ -148,7 +148,7 @@ def test_time_outside_the_model_is_named(lab, monkeypatch):
     assert found[0] == "overhead"
 
 
-def test_texts_that_differ_from_plains_are_told(lab, monkeypatch):
+def test_texts_that_differ_from_plains_are_reported(lab, monkeypatch):
     logits = lab.model.logits
 
     def noisy(hidden):

@@ -38,23 +38,23 @@ def test_the_cache_of_vicuna_is_half_a_megabyte_a_token():
     assert long - short == 2 * 1000 * 524_288  # of two texts
 
 
-def test_a_full_gpu_is_told_in_one_sentence(monkeypatch):
+def test_a_full_gpu_is_reported_in_one_sentence(monkeypatch):
     lab = tiny_lab()
 
     def full(*_):
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
 
     monkeypatch.setattr(type(lab.model), "forward", full)
-    with pytest.raises(ExplorerError) as told:
+    with pytest.raises(ExplorerError) as sentence:
         lab.run("ab", max_new_tokens=4)
-    assert "The GPU's memory is full while" in str(told.value)
-    assert "lower --max-new-tokens" in str(told.value)
-    assert "\n" not in str(told.value)
+    assert "The GPU's memory is full while" in str(sentence.value)
+    assert "lower --max-new-tokens" in str(sentence.value)
+    assert "\n" not in str(sentence.value)
 
 
-def test_a_full_machine_is_told_too():
-    told = pytest.raises(ExplorerError, match="machine's memory is full while loading")
-    with told, full_memory_explained("loading"):
+def test_a_full_machine_is_reported_too():
+    found = pytest.raises(ExplorerError, match="machine's memory is full while loading")
+    with found, full_memory_explained("loading"):
         raise MemoryError
 
 

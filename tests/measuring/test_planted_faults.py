@@ -94,7 +94,7 @@ def test_without_the_residual_the_rest_is_p_itself():
     assert torch.equal(rest, p)
 
 
-def test_the_distribution_check_tells_samples_from_choices(lab):
+def test_the_distribution_check_distinguishes_samples_from_choices(lab):
     prompt = lab.encode("abc", SAMPLED)
     drawn = [
         Written.by(lab.steps(prompt, SAMPLED.model_copy(update={"seed": seed})), prompt)

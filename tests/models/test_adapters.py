@@ -162,7 +162,7 @@ def spoil_tensors(change):
         ),
     ],
 )
-def test_what_is_no_adapter_of_this_base_is_told_in_a_sentence(tmp_path, spoil, message):
+def test_what_is_no_adapter_of_this_base_is_refused_in_a_sentence(tmp_path, spoil, message):
     base = tiny_model()
     folder = write_adapter(tmp_path / "lora", base)
     spoil(folder)

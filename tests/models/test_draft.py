@@ -152,7 +152,7 @@ def test_four_bit_blocks_are_the_int4_backends_codes():
         (lambda folder: change(folder, draft_vocab_size=7), "token_map"),
     ],
 )
-def test_what_is_no_draft_of_this_base_is_told_in_a_sentence(tmp_path, spoil, message):
+def test_what_is_no_draft_of_this_base_is_refused_in_a_sentence(tmp_path, spoil, message):
     base = tiny_model()
     folder = saved(base, tmp_path, "int4", token_map=torch.arange(5))
     spoil(folder)

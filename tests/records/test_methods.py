@@ -11,7 +11,7 @@ from explorer.records.settings import DecodeSettings, decode_settings
 
 
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
-def test_a_method_tells_what_it_is(method):
+def test_a_method_describes_itself(method):
     assert method.explanation.endswith(".")
     assert method.memory
     assert method.source or method.name == "plain"
@@ -23,7 +23,7 @@ def test_a_method_tells_what_it_is(method):
             assert given.minimum <= given.default <= given.maximum
 
 
-def test_methods_can_be_told_apart():
+def test_methods_can_be_distinguished():
     for looks in ("title", "code", "colour", "mark"):
         seen = [getattr(method, looks) for method in METHODS.values()]
         assert len(set(seen)) == len(seen), looks

@@ -33,7 +33,7 @@ class Fake:
     refuses: object = None  # body of a 400
     error_event: object = None
     counts: bool = True  # counters
-    tells: bool = True  # metrics in the response
+    reports: bool = True  # metrics in the response
     models: object = None  # body of /v1/models
     version: str | None = "0.32.0"
     steps: int = 0
@@ -166,7 +166,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(b"data: [DONE]\n\n")
 
     def _usage(self) -> dict:
-        told = {
+        found = {
             "acceptance_histogram": [1, 1, 1, 0],
             "num_draft_tokens": 9,
             "per_step_accepted": ACCEPTED,
@@ -175,7 +175,7 @@ class _Handler(BaseHTTPRequestHandler):
             "model": self.fake.model,
             "choices": [],
             "usage": {"prompt_tokens": 5, "completion_tokens": 7},
-            "metrics": {"speculative_decoding": told if self.fake.tells else None},
+            "metrics": {"speculative_decoding": found if self.fake.reports else None},
         }
 
     def _event(self, message: dict) -> None:

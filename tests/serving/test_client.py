@@ -44,7 +44,7 @@ def test_an_answer_comes_whole_with_its_tokens_times_and_drafts():
 
 
 def test_what_only_vllm_knows_is_asked_of_nobody_else():
-    fake = Fake(tells=False)
+    fake = Fake(reports=False)
     answer = asked(fake)
     assert "return_token_ids" not in fake.bodies[0]
     assert answer.tokens == 7  # as the server counts them

@@ -20,19 +20,19 @@ PROMPTS = [{"id": "a", "prompt": "Count."}, {"id": "b", "prompt": "Again."}]
 def run(fake, concurrency=2, requests=6, cancel=None):
     with serving(fake) as address, ServerClient(address, QUICK) as client:
         load = Load(client, fake.model, PROMPTS, concurrency, requests, 16)
-        told = list(load.answers(cancel or threading.Event()))
-    return load, told
+        found = list(load.answers(cancel or threading.Event()))
+    return load, found
 
 
 @pytest.mark.parametrize("concurrency", [1, 4])
 def test_as_many_at_once_as_asked(concurrency):
     fake = Fake(pause=0.03)
-    load, told = run(fake, concurrency, 8)
+    load, found = run(fake, concurrency, 8)
     figures = load.figures()
     assert fake.most_at_once == concurrency
     assert (figures.requests, figures.failed, figures.tokens) == (8, 0, 56)
     assert sorted(a.id for a in load.done) == ["a"] * 4 + ["b"] * 4
-    assert sum(map(len, told)) == 8
+    assert sum(map(len, found)) == 8
     assert figures.tokens_per_second == pytest.approx(56 / figures.seconds)
     assert figures.first_token.p50 >= 0.03
     assert figures.gap.p50 <= figures.gap.p90 <= figures.gap.p99
@@ -40,15 +40,15 @@ def test_as_many_at_once_as_asked(concurrency):
     assert figures.speculation == Speculation(steps=24, drafted=72, accepted_at=[16, 8, 0])
 
 
-def test_counters_stand_in_where_responses_tell_nothing():
-    fake = Fake(tells=False, steps=30)
+def test_counters_stand_in_where_responses_report_nothing():
+    fake = Fake(reports=False, steps=30)
     load, _ = run(fake)
     assert load.figures().source == "counters"
     assert load.figures().speculation == Speculation(steps=18, drafted=54, accepted_at=[12, 6, 0])
 
 
-def test_a_server_that_tells_nothing_is_timed_all_the_same():
-    load, _ = run(Fake(tells=False, counts=False))
+def test_a_server_that_reports_nothing_is_timed_all_the_same():
+    load, _ = run(Fake(reports=False, counts=False))
     figures = load.figures()
     assert (figures.speculation, figures.source) == (None, None)
     assert figures.tokens_per_second > 0
@@ -111,7 +111,7 @@ def test_odd_pages():
     assert read_counters("vllm:spec_decode_num_drafts 3\n" * 2) == Counters(6, 0, ())
 
 
-def test_a_server_that_began_anew_between_two_readings():
+def test_a_server_that_restarted_between_two_readings():
     assert Counters(5, 20, (2,)).since(Counters(50, 200, (30,))) is None
     assert Counters(5, 20, (2, 1)).since(Counters(0, 0, ())) == Speculation(
         steps=5, drafted=20, accepted_at=[2, 1]

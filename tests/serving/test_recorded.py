@@ -81,7 +81,7 @@ def test_an_answer_and_what_its_steps_accepted(replaying):
     assert len(answer.prompt_ids) == 36
 
 
-def test_counters_and_responses_tell_the_same():
+def test_counters_and_responses_agree():
     before, after = (
         read_counters(recording(f"metrics_{when}.txt").decode(), "smollm2")
         for when in ("before", "after")
@@ -89,7 +89,7 @@ def test_counters_and_responses_tell_the_same():
     assert after.since(before) == COUNTED
 
 
-def test_a_load_reads_the_counters_where_responses_tell_nothing(replaying):
+def test_a_load_reads_the_counters_where_responses_report_nothing(replaying):
     client, state = replaying
     state["stream"] = "stream_plain.txt"  # of the server without speculation: no metrics
     load = Load(client, "smollm2", [{"id": "a", "prompt": "Count."}], 1, 1, 24)

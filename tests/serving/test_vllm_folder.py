@@ -71,8 +71,8 @@ def test_a_gguf_is_written_whole_with_its_heads_and_the_script(gguf, tmp_path):
     written = AutoModelForCausalLM.from_pretrained(out / "model").state_dict()
     for name, weight in gguf.network.state_dict().items():
         assert torch.equal(written[name], weight), name
-    told = json.loads((out / "heads" / "config.json").read_text())
-    assert told["truncated_vocab_size"] == told["vocab_size"] == VOCAB
+    answer = json.loads((out / "heads" / "config.json").read_text())
+    assert answer["truncated_vocab_size"] == answer["vocab_size"] == VOCAB
     assert "token_map" not in load_file(out / "heads" / "model.safetensors")
     assert any("the others never win" in note for note in done.notes)
     assert '"num_speculative_tokens": 3' in (out / "serve.sh").read_text()

@@ -111,12 +111,12 @@ def test_replies_to_a_file_of_prompts(model, tmp_path):
 
 
 def test_the_model_may_invent_the_prompts(model, tmp_path):
-    told = []
-    result = generate(model, options(tmp_path, prompts=None, invented=25), told.append)
+    heard = []
+    result = generate(model, options(tmp_path, prompts=None, invented=25), heard.append)
     _, lines = records(result.out)
     assert 5 < len(lines) <= 25
     assert len({tuple(line["prompt"]) for line in lines}) == len(lines)
-    assert told[-1]["done"] == told[-1]["total"] == 25
+    assert heard[-1]["done"] == heard[-1]["total"] == 25
 
 
 def test_invented_prompts_begin_with_the_openings_in_turn(model, tmp_path):

@@ -151,7 +151,7 @@ def test_a_packed_base_and_a_missing_peft_are_sentences(tmp_path, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without_peft)
     with pytest.raises(ExplorerError, match=r"pip install -r requirements-train\.txt"):
         train_joint(tiny_model(), options(tmp_path))
-    assert not (tmp_path / "tuned").exists()  # told before the first stage
+    assert not (tmp_path / "tuned").exists()  # refused before the first stage
 
 
 def test_an_adapter_changes_nothing_at_first(tmp_path):

@@ -26,7 +26,7 @@ def test_lines_are_means_since_the_line_before(tmp_path):
     ]
 
 
-def test_updates_that_are_made_again_are_told_once(tmp_path):
+def test_updates_that_are_made_again_are_recorded_once(tmp_path):
     log = TrainingLog(tmp_path, 0, 10)
     for update in range(1, 6):
         log.add(update, 1, {"loss": 1.0})

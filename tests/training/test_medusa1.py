@@ -109,10 +109,10 @@ def test_a_killed_run_ends_as_an_unbroken_one(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         train_heads(TinyBase(), options(tmp_path, epochs=4, dropout=0.1, out=tmp_path / "b"), kill)
-    told = []
+    heard = []
     settings = options(tmp_path, epochs=4, dropout=0.1, out=tmp_path / "b")
-    resumed = train_heads(TinyBase(), settings, told.append)
-    assert any(event["phase"] == "resumed" for event in told)
+    resumed = train_heads(TinyBase(), settings, heard.append)
+    assert any(event["phase"] == "resumed" for event in heard)
     assert resumed.history == whole.history
     assert torch.equal(load_heads(whole.out).block_weight, load_heads(resumed.out).block_weight)
 
@@ -159,7 +159,7 @@ def test_stored_heads_are_the_ones_measured(tmp_path):
     assert load_heads(result.out).projection.dtype == torch.bfloat16
 
 
-def test_progress_tells_every_phase(tmp_path):
+def test_progress_reports_every_phase(tmp_path):
     events = []
     train_heads(TinyBase(), options(tmp_path, epochs=2), events.append)
     assert {e["phase"] for e in events} == {"hidden states", "training", "epoch"}
@@ -199,7 +199,7 @@ def test_blocks_can_be_added_to_trained_heads(tmp_path, architecture):
     assert all(heads.block_weight[:, block].any() for block in range(3))
 
 
-def test_the_vocabulary_can_be_chosen_anew(tmp_path):
+def test_the_vocabulary_can_be_chosen_again(tmp_path):
     first = train_heads(TinyBase(), options(tmp_path, draft_vocab_size=10, epochs=3))
     again = options(tmp_path, start_from=first.out, out=tmp_path / "more", epochs=3)
     wider = again.model_copy(update={"new_vocabulary": True, "draft_vocab_size": VOCAB - 1})
@@ -210,7 +210,7 @@ def test_the_vocabulary_can_be_chosen_anew(tmp_path):
     assert second.accuracy["top1"][0] > kept.accuracy["top1"][0] + 0.1
 
 
-def test_only_a_vocabulary_of_ones_own_can_be_chosen_anew(tmp_path):
+def test_only_a_vocabulary_of_ones_own_can_be_chosen_again(tmp_path):
     first = train_heads(TinyBase(), options(tmp_path, kind="own", epochs=1))
     again = options(tmp_path, start_from=first.out, out=tmp_path / "more", new_vocabulary=True)
     with pytest.raises(ExplorerError, match="omit --new-vocabulary"):

@@ -73,8 +73,8 @@ def comparison(
         whole = {name: kept[:done] for name, kept in races.items()}
         floor = floor_report(PLAIN_READS, {"medusa": MEDUSA_READS}, 20.0, 128, STEP_MS)
         more = {"unavailable": lacking, "floor": floor}
-        told = report_of(MODEL, whole, settings, memory, _plain_shares(), CURVE, **more)
-        yield Turn(f"Prompt {number + 1} of {len(prompts)} done", done / len(prompts), told)
+        found = report_of(MODEL, whole, settings, memory, _plain_shares(), CURVE, **more)
+        yield Turn(f"Prompt {number + 1} of {len(prompts)} done", done / len(prompts), found)
         if cancel is not None and cancel.is_set():
             return
 

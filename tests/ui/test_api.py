@@ -77,14 +77,14 @@ def test_only_run_and_race_are_offered(app):
 def test_every_setting_is_documented_with_its_default(app):
     named = app.client.view_api(return_format="dict", print_info=False)["named_endpoints"]
     for name, more in (("/run", {"method"}), ("/race", {"methods"})):
-        told = {argument["parameter_name"]: argument for argument in named[name]["parameters"]}
-        assert set(told) == {*setting_names(), "prompt", "trace"} - {"method"} | more
-        assert all(argument["python_type"]["description"] for argument in told.values())
-        assert not told["prompt"]["parameter_has_default"]
+        found = {argument["parameter_name"]: argument for argument in named[name]["parameters"]}
+        assert set(found) == {*setting_names(), "prompt", "trace"} - {"method"} | more
+        assert all(argument["python_type"]["description"] for argument in found.values())
+        assert not found["prompt"]["parameter_has_default"]
         for setting, default in DecodeSettings().model_dump().items():
-            if setting in told:
-                assert told[setting]["parameter_has_default"]
-                assert told[setting]["parameter_default"] == default
+            if setting in found:
+                assert found[setting]["parameter_has_default"]
+                assert found[setting]["parameter_default"] == default
         assert len(named[name]["description"]) > 80
 
 
@@ -117,18 +117,18 @@ def test_race_answers_what_the_command_prints(app):
     assert answer["traces"] is None
 
 
-def test_updates_tell_how_far_a_run_is(slow):
+def test_updates_report_the_progress_of_a_run(slow):
     updates = list(slow.client.submit(prompt="hi", max_new_tokens=30, api_name="/run"))
     assert updates[0]["state"] in ("loading", "decoding")
     assert set(updates[-1]) == RUN_KEYS
-    told = [update["new_tokens"] for update in updates]
-    assert told == sorted(told)
+    found = [update["new_tokens"] for update in updates]
+    assert found == sorted(found)
     assert all(updates[-1]["text"].startswith(update["text"]) for update in updates)
     assert len(updates) > 2
 
 
 @pytest.mark.parametrize(
-    ("endpoint", "given", "told"),
+    ("endpoint", "given", "sentence"),
     [
         ("/run", {"prompt": ""}, "prompt is empty"),
         ("/run", {"prompt": 7}, "prompt is empty"),
@@ -146,16 +146,16 @@ def test_updates_tell_how_far_a_run_is(slow):
         ("/race", {"methods": [["plain"]]}, "list of names"),
     ],
 )
-def test_bad_input_is_one_sentence_and_the_app_goes_on(app, endpoint, given, told):
+def test_bad_input_is_one_sentence_and_the_app_goes_on(app, endpoint, given, sentence):
     with pytest.raises(AppError) as refused:
         app.client.predict(**{"prompt": "hi"} | given, api_name=endpoint)
-    assert told in str(refused.value)
+    assert sentence in str(refused.value)
     assert "\n" not in str(refused.value)
     assert app.run(max_new_tokens=2)["new_tokens"] == 2
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "sentence"),
     [
         ({"prompt": "x" * 5_000}, "shorten"),
         ({"max_new_tokens": 257}, "At most 256"),
@@ -164,8 +164,8 @@ def test_bad_input_is_one_sentence_and_the_app_goes_on(app, endpoint, given, tol
         ({"draft_layers": 30}, "draft_layers is 0 here"),
     ],
 )
-def test_a_public_host_gives_less(public, given, told):
-    with pytest.raises(AppError, match=told):
+def test_a_public_host_gives_less(public, given, sentence):
+    with pytest.raises(AppError, match=sentence):
         public.run(**given)
 
 
@@ -187,8 +187,8 @@ def test_http_alone_is_enough(app):
     rest = [argument["parameter_default"] for argument in named["/run"]["parameters"]][1:]
     call = f"{app.url}gradio_api/call/run"
     event = httpx.post(call, json={"data": ["hi", *rest]}).json()["event_id"]
-    told = httpx.get(f"{call}/{event}", timeout=30).text
-    events = dict(block.split("\n", 1) for block in told.strip().split("\n\n"))
+    found = httpx.get(f"{call}/{event}", timeout=30).text
+    events = dict(block.split("\n", 1) for block in found.strip().split("\n\n"))
     answer = json.loads(events["event: complete"].removeprefix("data: "))[0]
     assert set(answer) == RUN_KEYS
 
@@ -228,8 +228,8 @@ def test_a_client_that_goes_away_frees_the_model(slow):
     named = slow.client.view_api(return_format="dict", print_info=False)["named_endpoints"]
     call["data"] += [a["parameter_default"] for a in named["/run"]["parameters"][1:]]
     httpx.post(f"{slow.url}gradio_api/queue/join", json=call).raise_for_status()
-    with httpx.stream("GET", f"{slow.url}gradio_api/queue/data?session_hash=gone") as told:
-        for line in told.iter_lines():
+    with httpx.stream("GET", f"{slow.url}gradio_api/queue/data?session_hash=gone") as sentence:
+        for line in sentence.iter_lines():
             if "process_generating" in line:
                 break
     wait_for(lambda: free(slow.worker), 30)

@@ -76,9 +76,9 @@ def test_a_question_is_answered_on_the_models_own_thread():
 def test_a_loaded_model_answers_with_all_heads_of_the_layer():
     heads = ask(desk_of(tiny_lab()), layer=1, head=1)["heads"]
     assert [(head["layer"], head["head"]) for head in heads] == [(1, 1), (1, 0)]
-    told = ask(desk_of(tiny_lab()), model="Llama")
-    assert "made with Llama (fp32), but tiny (fp32) is loaded" in told["problem"]
-    assert told["able"] is False
+    found = ask(desk_of(tiny_lab()), model="Llama")
+    assert "made with Llama (fp32), but tiny (fp32) is loaded" in found["problem"]
+    assert found["able"] is False
 
 
 @pytest.mark.parametrize(
@@ -101,8 +101,8 @@ def test_a_loaded_model_answers_with_all_heads_of_the_layer():
 )
 def test_a_hostile_question_is_one_sentence(text):
     lab = Weighing()
-    told = json.loads(desk_of(lab).answer(text))
-    assert told == {
+    written = json.loads(desk_of(lab).answer(text))
+    assert written == {
         "problem": "The request does not describe a step: open the trace again.",
         "able": True,
     }
@@ -163,16 +163,16 @@ def test_a_question_between_two_turns_leaves_the_run_as_it_is():
 
 
 def test_without_a_model_the_sentence_says_so():
-    told = ask(AttentionDesk(loaded(replay), PRIVATE))
-    assert "this app has none" in told["problem"]
-    assert told["able"] is False
+    found = ask(AttentionDesk(loaded(replay), PRIVATE))
+    assert "this app has none" in found["problem"]
+    assert found["able"] is False
     gate = threading.Event()
     worker = ModelWorker(lambda progress: gate.wait(5) and Weighing())
     worker.start()
-    told = ask(AttentionDesk(worker, PRIVATE))
+    found = ask(AttentionDesk(worker, PRIVATE))
     gate.set()
-    assert "still loading" in told["problem"]
-    assert told["able"] is True
+    assert "still loading" in found["problem"]
+    assert found["able"] is True
 
 
 def test_a_failed_load_is_no_model():

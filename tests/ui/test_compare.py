@@ -47,10 +47,10 @@ def messages(handlers, sent) -> list[dict]:
     return [json.loads(update[handlers.page.compare]) for update in sent]
 
 
-def test_every_finished_prompt_is_told_once_and_the_last_message_ends_it():
+def test_every_finished_prompt_is_sent_once_and_the_last_message_ends_it():
     handlers = handlers_of()
-    told = messages(handlers, begun(handlers))
-    events = [event for message in told for event in message["events"]]
+    sent = messages(handlers, begun(handlers))
+    events = [event for message in sent for event in message["events"]]
     assert events[0][0] == "prompts"
     assert [record["prompt"] for record in events[0][1]] == ASKED["own"]
     races = [race for kind, some in events if kind == "races" for race in some]
@@ -60,9 +60,9 @@ def test_every_finished_prompt_is_told_once_and_the_last_message_ends_it():
     reports = [report for kind, report in events if kind == "report"]
     assert len(reports) == reports[-1]["prompts"] == 2
     assert "races" not in reports[-1]
-    assert told[-1]["phase"] == "done"
-    assert {message["run"] for message in told} == {told[0]["run"]}
-    firsts = [message["first"] for message in told]
+    assert sent[-1]["phase"] == "done"
+    assert {message["run"] for message in sent} == {sent[0]["run"]}
+    firsts = [message["first"] for message in sent]
     assert firsts == sorted(firsts)
     assert handlers.worker.ahead(handlers.worker.enter()) == 0  # it has left the queue
 
@@ -88,9 +88,9 @@ def test_cancel_keeps_what_is_done():
         if any(kind == "report" for kind, _ in session.packed):
             break
     handlers.stop(session)
-    told = messages(handlers, run)
-    assert told[-1]["phase"] == "stopped"
-    reports = [told for kind, told in session.packed if kind == "report" and told]
+    sent = messages(handlers, run)
+    assert sent[-1]["phase"] == "stopped"
+    reports = [sent for kind, sent in session.packed if kind == "report" and sent]
     assert 1 <= reports[-1]["prompts"] < 3
     handlers.stop(None)
 
@@ -99,9 +99,9 @@ def test_a_comparison_and_a_run_wait_for_each_other():
     handlers = handlers_of(pace=0.02)
     ticket = handlers.worker.enter()  # an Explore run
     run = begun(handlers)
-    told = messages(handlers, [next(run)])
-    assert told[0]["phase"] == "waiting"
-    assert "Waiting: 1 run before yours" in told[0]["text"]
+    sent = messages(handlers, [next(run)])
+    assert sent[0]["phase"] == "waiting"
+    assert "Waiting: 1 run before yours" in sent[0]["text"]
     handlers.worker.leave(ticket)
     assert messages(handlers, run)[-1]["phase"] == "done"
 
@@ -126,7 +126,7 @@ def test_a_new_comparison_of_a_tab_ends_its_last_one():
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "sentence"),
     [
         ({"methods": ["plain"]}, "at least one method"),
         ({"methods": ["telepathy"]}, "no method 'telepathy'"),
@@ -146,11 +146,11 @@ def test_a_new_comparison_of_a_tab_ends_its_last_one():
         ({"own": ["explode"]}, "failed unexpectedly (RuntimeError)"),
     ],
 )
-def test_bad_input_is_one_sentence_and_the_app_goes_on(changes, told):
+def test_bad_input_is_one_sentence_and_the_app_goes_on(changes, sentence):
     handlers = handlers_of(limits=PUBLIC)
     last = messages(handlers, begun(handlers, **changes))[-1]
     assert last["phase"] == "failed"
-    assert told in last["text"]
+    assert sentence in last["text"]
     assert messages(handlers, begun(handlers))[-1]["phase"] == "done"
 
 
@@ -162,17 +162,17 @@ def test_no_message_holds_a_tag():
     assert events[0][1][0]["prompt"] == "<b>quick</b> differ"
 
 
-def test_what_the_model_refuses_has_told_nothing():
+def test_what_the_model_refuses_has_sent_nothing():
     handlers = handlers_of()
-    told = messages(handlers, begun(handlers, own=["refuse"]))
-    assert told[-1]["phase"] == "failed"
-    assert all(message["events"] == [] for message in told)
+    sent = messages(handlers, begun(handlers, own=["refuse"]))
+    assert sent[-1]["phase"] == "failed"
+    assert all(message["events"] == [] for message in sent)
 
 
-def test_where_a_text_differs_is_told():
+def test_where_a_text_differs_is_shown():
     handlers = handlers_of()
-    told = messages(handlers, begun(handlers, own=["quick differ"]))
-    races = [race for m in told for kind, some in m["events"] if kind == "races" for race in some]
+    sent = messages(handlers, begun(handlers, own=["quick differ"]))
+    races = [race for m in sent for kind, some in m["events"] if kind == "races" for race in some]
     found = {race["method"]: race["difference"] for race in races}
     assert found["medusa"]["plain_token"] != found["medusa"]["method_token"]
     assert found["prompt-lookup"] is None
@@ -268,9 +268,9 @@ def test_batches_are_measured_in_the_same_queue_and_leave_the_comparison_alone()
 
 def test_batches_that_are_refused_leave_the_comparison_alone():
     handlers = handlers_of()
-    (told,) = messages(handlers, begun(handlers, aside="batches", own=[" "]))
-    assert (told["phase"], told["aside"], told["events"]) == ("failed", "batches", [])
-    assert "are empty" in told["text"]
+    (found,) = messages(handlers, begun(handlers, aside="batches", own=[" "]))
+    assert (found["phase"], found["aside"], found["events"]) == ("failed", "batches", [])
+    assert "are empty" in found["text"]
 
 
 def test_batches_that_are_stopped_say_so():
@@ -323,6 +323,6 @@ def test_the_first_prompt_is_asked_who_knew_it_first_within_the_settings():
 
 def test_an_aside_of_another_name_is_an_invalid_request():
     handlers = handlers_of()
-    (told,) = messages(handlers, begun(handlers, aside="<b>"))
-    assert (told["phase"], told["aside"]) == ("failed", "")
-    assert "invalid request (aside)" in told["text"]
+    (found,) = messages(handlers, begun(handlers, aside="<b>"))
+    assert (found["phase"], found["aside"]) == ("failed", "")
+    assert "invalid request (aside)" in found["text"]

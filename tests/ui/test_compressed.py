@@ -19,8 +19,8 @@ def document(request):
 
 
 def events(request):
-    told = (f"data: {number} {'x' * 1000}\n\n" for number in range(3))
-    return StreamingResponse(told, media_type="text/event-stream")
+    found = (f"data: {number} {'x' * 1000}\n\n" for number in range(3))
+    return StreamingResponse(found, media_type="text/event-stream")
 
 
 @pytest.fixture

@@ -29,9 +29,9 @@ def continued(handlers, session, **changes):
 def why_not(handlers, sent) -> str | None:
     """What the button says; None where it can be pressed."""
     last = sent[-1]
-    told = last[handlers.page.why_not]
-    assert (told == GO_ON) == last[handlers.page.go_on].interactive
-    return None if told == GO_ON else told
+    text = last[handlers.page.why_not]
+    assert (text == GO_ON) == last[handlers.page.go_on].interactive
+    return None if text == GO_ON else text
 
 
 def test_a_run_goes_on_with_the_tokens_so_far_and_the_present_settings():
@@ -66,23 +66,23 @@ def test_a_stopped_run_goes_on():
 
 
 @pytest.mark.parametrize(
-    ("limits", "context", "prompt", "told"),
+    ("limits", "context", "prompt", "sentence"),
     [
         (PRIVATE, 2_000, "hi", "model has ended its text"),
         (PRIVATE, 70, ENDLESS, "the text has 70 tokens, and the model reads 70 in all"),
         (replace(PUBLIC, continued_text=30), 9_000, ENDLESS, "up to 30 are continued here"),
     ],
 )
-def test_the_button_says_why_nothing_can_follow(monkeypatch, limits, context, prompt, told):
+def test_the_button_says_why_nothing_can_follow(monkeypatch, limits, context, prompt, sentence):
     lab = FakeLab()
     lab.context_length = context
     handlers = handlers_of(lab, limits)
     session, sent = finished(handlers, prompt)
-    assert told in why_not(handlers, sent)
+    assert sentence in why_not(handlers, sent)
     # Nor does a page that asks all the same get more.
     again, sent = continued(handlers, session)
     assert again.phase == "failed"
-    assert told in sent[-1][handlers.page.status]
+    assert sentence in sent[-1][handlers.page.status]
 
 
 def test_before_the_first_run_and_while_one_goes_on_there_is_nothing_to_continue():

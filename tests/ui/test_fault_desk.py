@@ -49,7 +49,7 @@ def test_without_a_model_the_status_answers():
     assert FaultDesk(worker).answer("siblings") == (503, "Starting")
 
 
-def test_it_waits_for_its_turn_and_another_visitor_is_told_to_wait(worker):
+def test_it_waits_for_its_turn_and_another_visitor_is_asked_to_wait(worker):
     desk = FaultDesk(worker, lambda lab, fault, cancel: Report(fault))
     running = worker.enter()
     answers = []

@@ -65,15 +65,15 @@ def messages(handlers: Handlers, sent) -> list[dict]:
 def test_a_run_streams_every_event_once_and_in_order():
     handlers = handlers_of()
     session, sent = finished(handlers)
-    page, told = handlers.page, messages(handlers, sent)
+    page, received = handlers.page, messages(handlers, sent)
     assert session.phase == "done"
     assert "Both methods wrote the same tokens" in sent[-1][page.status]
-    firsts = [message["first"] for message in told]
-    lengths = [len(message["events"]) for message in told]
+    firsts = [message["first"] for message in received]
+    lengths = [len(message["events"]) for message in received]
     assert firsts == [0, *itertools.accumulate(lengths)][:-1]
-    assert {message["run"] for message in told} == {session.key}
-    assert [message["live"] for message in told] == [True] * (len(told) - 1) + [False]
-    steps = [event[2] for m in told for event in m["events"] if event[:2] == ["step", 0]]
+    assert {message["run"] for message in received} == {session.key}
+    assert [message["live"] for message in received] == [True] * (len(received) - 1) + [False]
+    steps = [event[2] for m in received for event in m["events"] if event[:2] == ["step", 0]]
     assert sum(len(step["e"]) for step in steps) == 40 == len(session.tokens[0])
     assert handlers.worker.ahead(handlers.worker.enter()) == 0  # the run has left the queue
 
@@ -81,10 +81,10 @@ def test_a_run_streams_every_event_once_and_in_order():
 def test_the_first_tokens_are_sent_at_once():
     handlers = handlers_of(FakeLab(pace=0.01))
     run = handlers.run(None, "hi", *values())
-    told: list[dict] = []
-    while not any(event[0] == "step" for message in told for event in message["events"]):
-        told += messages(handlers, [next(run)])
-    assert all(len(message["events"]) == 1 for message in told)
+    heard: list[dict] = []
+    while not any(event[0] == "step" for message in heard for event in message["events"]):
+        heard += messages(handlers, [next(run)])
+    assert all(len(message["events"]) == 1 for message in heard)
 
 
 def test_a_browser_that_missed_events_gets_them():
@@ -143,7 +143,7 @@ def test_a_new_run_of_a_tab_ends_its_last_one():
 
 
 @pytest.mark.parametrize(
-    ("prompt", "changes", "told"),
+    ("prompt", "changes", "sentence"),
     [
         ("", {}, "prompt is empty"),
         (None, {}, "prompt is empty"),
@@ -157,11 +157,11 @@ def test_a_new_run_of_a_tab_ends_its_last_one():
         ("explode", {}, "failed unexpectedly (RuntimeError)"),
     ],
 )
-def test_bad_input_is_one_sentence_and_the_app_goes_on(prompt, changes, told):
+def test_bad_input_is_one_sentence_and_the_app_goes_on(prompt, changes, sentence):
     handlers = handlers_of(limits=PUBLIC)
     session, sent = finished(handlers, prompt, **changes)
     assert session.phase == "failed"
-    assert told in sent[-1][handlers.page.status]
+    assert sentence in sent[-1][handlers.page.status]
     assert "<img" not in sent[-1][handlers.page.status]
     assert finished(handlers)[0].phase == "done"
 
@@ -176,9 +176,9 @@ def test_a_run_before_the_model_is_loaded_says_so_and_waits_for_it():
 
     handlers = handlers_of(load=load)
     run = handlers.run(None, "hi", *values())
-    told = next(run)[handlers.page.status]
+    text = next(run)[handlers.page.status]
     gate.set()
-    assert "starts by itself when the model is ready" in told
+    assert "starts by itself when the model is ready" in text
     assert "Done" in list(run)[-1][handlers.page.status]
 
 

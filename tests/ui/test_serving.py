@@ -41,22 +41,22 @@ def handlers():
 
 def run(handlers, session, address, baseline="", prompt="Count.", kind=PROMPT, at=2, count=4):
     """All updates of a run: the status lines, and the last value of everything."""
-    told, last = [], {}
+    found, last = [], {}
     asked = (session, address, baseline, prompt, kind, at, count, 16)
     for update in handlers.run(*asked):
         last |= update
         if handlers.page.status in update:
-            told.append(update[handlers.page.status])
-    return told, last
+            found.append(update[handlers.page.status])
+    return found, last
 
 
 def test_one_prompt_and_its_steps(handlers):
     session = ServingSession()
     with serving(Fake()) as address:
-        told, last = run(handlers, session, address)
+        found, last = run(handlers, session, address)
     page = handlers.page
-    assert "mx-done" in told[-1]
-    assert "vLLM 0.32.0 serves fake." in told[-1]
+    assert "mx-done" in found[-1]
+    assert "vLLM 0.32.0 serves fake." in found[-1]
     assert "2.00 tokens per step over 3 steps, from each response." in last[page.figures]
     steps = json.loads(last[page.steps])
     assert steps["first"] == "One"
@@ -68,9 +68,9 @@ def test_one_prompt_and_its_steps(handlers):
 
 def test_a_load_beside_its_baseline(handlers):
     session = ServingSession()
-    bare = Fake(pause=0.02, counts=False, tells=False)
+    bare = Fake(pause=0.02, counts=False, reports=False)
     with serving(Fake(pause=0.01)) as ours, serving(bare) as base:
-        told, last = run(handlers, session, ours, base, kind=LOAD)
+        found, last = run(handlers, session, ours, base, kind=LOAD)
     ours, plain = session.speculative[2], session.plain[2]
     assert ours.requests == plain.requests == 4
     assert ours.tokens == plain.tokens > 0
@@ -78,7 +78,7 @@ def test_a_load_beside_its_baseline(handlers):
     assert plain.speculation is None  # the baseline counts no drafts
     ratio = f"<td>{ours.tokens_per_second / plain.tokens_per_second:.2f}×</td>"
     assert ratio in last[handlers.page.figures]
-    assert any("has answered" in line and "width:" in line for line in told)
+    assert any("has answered" in line and "width:" in line for line in found)
     assert len(last[handlers.page.gain].data) == 2
 
 
@@ -90,16 +90,16 @@ def test_a_sweep_measures_every_level(handlers):
     assert session.speculative[16].requests == 16
 
 
-def test_the_same_server_started_anew_is_compared_with_what_was_kept(handlers):
+def test_the_same_server_restarted_is_compared_with_what_was_kept(handlers):
     session = ServingSession()
-    with serving(Fake(pause=0.02, counts=False, tells=False)) as address:
+    with serving(Fake(pause=0.02, counts=False, reports=False)) as address:
         run(handlers, session, address)
         handlers.keep(session)
         assert (session.speculative, list(session.plain)) == ({}, [1])
-        told, last = run(handlers, session, address)
+        found, last = run(handlers, session, address)
     assert list(session.plain) == [1]
     assert "the baseline at 1 request at a time" in last[handlers.page.figures]
-    assert "It counts no drafts" in told[-1]
+    assert "It counts no drafts" in found[-1]
 
 
 def test_another_server_begins_a_new_table(handlers):
@@ -121,17 +121,17 @@ def test_another_server_begins_a_new_table(handlers):
 )
 def test_what_goes_wrong_is_a_sentence_and_the_page_goes_on(handlers, fake, said):
     with serving(fake) as address:
-        told, last = run(handlers, ServingSession(), address)
-    assert "mx-failed" in told[-1]
-    assert said in told[-1]
-    assert "<img" not in told[-1]
+        found, last = run(handlers, ServingSession(), address)
+    assert "mx-failed" in found[-1]
+    assert said in found[-1]
+    assert "<img" not in found[-1]
     assert last[handlers.page.inputs.run].interactive
 
 
 def test_bad_input_opens_nothing(handlers):
     for address, prompt in (("file:///etc/passwd", "x"), ("", "x"), ("127.0.0.1:1", "  ")):
-        told, _ = run(handlers, ServingSession(), address, prompt=prompt)
-        assert "mx-failed" in told[-1]
+        found, _ = run(handlers, ServingSession(), address, prompt=prompt)
+        assert "mx-failed" in found[-1]
 
 
 def test_check_says_what_answers(handlers):
@@ -149,8 +149,8 @@ def test_a_cancel_keeps_what_had_come(handlers):
             if session.speculative:
                 handlers.stop(session)
                 break
-        told = [update.get(handlers.page.status, "") for update in going]
-    assert any("Cancelled: what had come stays." in line for line in told)
+        text = [update.get(handlers.page.status, "") for update in going]
+    assert any("Cancelled: what had come stays." in line for line in text)
     assert 0 < session.speculative[1].requests < 50
     assert session.speculative[1].failed == 0
 
@@ -173,9 +173,9 @@ def test_steps_whose_text_the_server_joined_have_none():
         id="a", prompt="p", pieces=["all of it"], token_ids=[], arrivals=[1.0], accepted=[1, 0],
         speculation=Speculation(steps=2, drafted=8, accepted_at=[1, 0, 0, 0]),
     )  # fmt: skip
-    told = json.loads(steps_message(answer))
-    assert told["first"] == "all of it"
-    assert told["steps"] == [[1, 2, ""], [0, 1, ""]]
+    written = json.loads(steps_message(answer))
+    assert written["first"] == "all of it"
+    assert written["steps"] == [[1, 2, ""], [0, 1, ""]]
     assert (
         "detailed" in json.loads(steps_message(answer.model_copy(update={"accepted": []})))["note"]
     )
@@ -187,9 +187,9 @@ def test_it_decodes_the_same_prompts_here(handlers):
     worker.lab, session = FakeLab(), ServingSession()
     with serving(Fake()) as address:
         run(handlers, session, address)
-    told = list(handlers.here(session))
-    assert "see the last table" in "".join(u.get(handlers.page.status, "") for u in told)
-    rows = next(u[handlers.page.rows] for u in told if handlers.page.rows in u)
+    found = list(handlers.here(session))
+    assert "see the last table" in "".join(u.get(handlers.page.status, "") for u in found)
+    rows = next(u[handlers.page.rows] for u in found if handlers.page.rows in u)
     assert "this explorer, int4" in rows
     assert "takes each head's first guess only" in rows.replace("&#x27;", "'")
 

@@ -25,7 +25,7 @@ def test_stop_ends_the_latest_run_whichever_the_tab_knows_of(known):
         every[0].give_way(run)
     every[known].stop()
     assert every[-1].ticket.cancel.is_set()
-    assert not every[-1].superseded  # it still tells that it was stopped
+    assert not every[-1].superseded  # it still says that it was stopped
 
 
 @pytest.mark.parametrize(

@@ -36,10 +36,10 @@ def test_a_tree_fills_every_figure(lab):
     assert "estimate" in update[page.summary]
     assert "Use in Explore" in update[page.summary]
     assert update[page.picture].count('data-does="remove"') == 3
-    told = json.loads(update[page.buffers])
-    assert told["medusa_choices"] == [[0], [1], [0, 0]]
-    assert told["tree_indices"] == [0, 1, 2, 11]
-    assert told["retrieve_indices"] == [[0, 1, 3], [0, 2, -1]]
+    written = json.loads(update[page.buffers])
+    assert written["medusa_choices"] == [[0], [1], [0, 0]]
+    assert written["tree_indices"] == [0, 1, 2, 11]
+    assert written["retrieve_indices"] == [[0, 1, 3], [0, 2, -1]]
     assert [bar.x for bar in update[page.bars].data]
 
 

@@ -27,7 +27,7 @@ def test_a_step_of_64_rows_is_small_and_flat_over_the_run():
     assert sum(late) < 1.2 * sum(early)
 
 
-def test_every_position_is_told_once_and_never_many_at_a_time():
+def test_every_position_is_sent_once_and_never_many_at_a_time():
     fake = FakeLab()
     wire = Wire()
     expected = []
@@ -40,16 +40,16 @@ def test_every_position_is_told_once_and_never_many_at_a_time():
     steps = [event[2]["p"] for event in wire.packed if event[:2] == ["step", 0]]
     rest = [event[2] for event in wire.packed if event[0] == "positions"]
     assert max(map(len, steps)) <= MAX_POSITIONS
-    told = [position[0] for bunch in [*steps, *rest] for position in bunch]
-    assert told == expected
+    found = [position[0] for bunch in [*steps, *rest] for position in bunch]
+    assert found == expected
 
 
 def test_a_piece_is_sent_once():
     wire = wire_of(FakeLab())
-    told = []
+    heard = []
     for event in wire.packed:
-        told += event[3][::2]
-    assert len(told) == len(set(told))
+        heard += event[3][::2]
+    assert len(heard) == len(set(heard))
 
 
 def test_a_message_holds_what_comes_from_an_event_on():

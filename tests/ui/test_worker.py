@@ -23,7 +23,7 @@ def loaded(lab) -> ModelWorker:
     return worker
 
 
-def test_loading_tells_how_far_it_is_and_does_not_block():
+def test_loading_reports_its_progress_and_does_not_block():
     gate = threading.Event()
 
     def load(progress):

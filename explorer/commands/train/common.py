@@ -100,9 +100,9 @@ class Progress:
 def _epoch_line(event: dict[str, Any]) -> str:
     """Losses and held-out figures of an epoch, on one line."""
     head = f"epoch {event['epoch']}/{event['epochs']}"
-    told = {"phase", "epoch", "epochs", "accuracy", "score"}
+    said = {"phase", "epoch", "epochs", "accuracy", "score"}
     parts = [
-        f"{name.replace('_', ' ')} {value:.4f}" for name, value in event.items() if name not in told
+        f"{name.replace('_', ' ')} {value:.4f}" for name, value in event.items() if name not in said
     ]
     top1 = event.get("accuracy", {}).get("top1")
     if top1:

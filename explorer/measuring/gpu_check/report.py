@@ -45,7 +45,7 @@ def gpu_report(
     shape: Shape,
     tree: Tree,
     quick: bool = False,
-    tell: Callable[[str], None] = lambda line: None,
+    say: Callable[[str], None] = lambda line: None,
 ) -> GpuReport:
     """Check and measure the lab's model, which is of this shape, with the lab's Medusa heads.
 
@@ -53,20 +53,20 @@ def gpu_report(
     """
     start, model, heads = time.perf_counter(), lab.model, lab.heads["medusa"].heads
     assert model.static is not None
-    tell("checks")
+    say("checks")
     checks = all_checks(model, heads, tree)
-    tell("what rows cost")
+    say("what rows cost")
     context = min(128, shape.context - WIDTHS[-1] - 1)
     rounds = 1 if quick else 5
     fixed = measure_cost_curve(model, WIDTHS, context, rounds)
     with eagerly(model):
         eager = measure_cost_curve(model, WIDTHS, context, rounds)
-    tell("bandwidth and products")
+    say("bandwidth and products")
     rates = _rates(model, 1 << 22 if quick else None)
-    tell("speedups at given yields")
+    say("speedups at given yields")
     tokens = 24 if quick else 160
     yields = [race_at(model, heads, tree, asked, tokens) for asked in YIELDS]
-    tell("heads and recording")
+    say("heads and recording")
     costs = _head_costs(lab, shape, repeats=2 if quick else 15)
     settings = decode_settings(method="medusa", tree=shape.tree, max_new_tokens=tokens)
     overhead = measure_overhead(lab, ["5 17 3 9 40 8 21 6"] * (1 if quick else 3), settings)
@@ -113,10 +113,10 @@ def _driver() -> str:
     """The driver's and CUDA's versions, as far as they can be asked for."""
     asked = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
     try:
-        told = subprocess.run(asked, capture_output=True, text=True, timeout=10).stdout.split()
+        words = subprocess.run(asked, capture_output=True, text=True, timeout=10).stdout.split()
     except (OSError, subprocess.SubprocessError):
-        told = []
-    return f"driver {told[0] if told else 'unknown'}, CUDA {torch.version.cuda}"
+        words = []
+    return f"driver {words[0] if words else 'unknown'}, CUDA {torch.version.cuda}"
 
 
 def _rates(model, size: int | None) -> Rates:
