@@ -5,7 +5,7 @@
 All configurations train on the same cached hidden states, for the same number of updates, with the
 same split and seed. Every finished one adds a line to OUT/ablation.jsonl, and the line is printed:
 held-out top-1, top-3 and top-10 by head, and the size of the checkpoint. A run that was stopped
-goes on where it was; a configuration whose line is there is not trained again.
+resumes where it was; a configuration whose line is there is not trained again.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 The prompts come from templates, word lists and passages in ``training_prompts`` beside this file.
 The same options give the same file. Each line is ``{"id", "category", "prompt"}``; no two prompts
-of a file are alike once numbers and punctuation are left out. ``--exclude FILE.jsonl`` also keeps
-clear of the prompts of an earlier file.
+of a file are the same once numbers and punctuation are left out. ``--exclude FILE.jsonl`` also
+keeps clear of the prompts of an earlier file.
 """
 
 import argparse
@@ -34,7 +34,7 @@ EXTRACTION_KINDS = (55, 25, 20)  # weights: records, templates with their own te
 WHOLE_SHARE = 0.4  # of the passages that could be cut
 DOUBLE_SHARE = 0.04
 HOLE, LOWER_HOLE = "\0", "\1"  # stand for finished text while what is around it is filled
-TRIES = 5000  # alike prompts in a row before a category counts as used up
+TRIES = 5000  # similar prompts in a row before a category counts as used up
 Maker = Callable[[], str]
 
 
@@ -43,7 +43,7 @@ class UsedUpError(Exception):
 
 
 def likeness(prompt: str) -> str:
-    """Return the prompt's words without numbers, case and punctuation: equal means alike."""
+    """Return the prompt's words without numbers, case and punctuation: equal means similar."""
     return " ".join(re.findall(r"[^\W\d_]+", prompt.lower()))
 
 
@@ -183,7 +183,7 @@ def _distinct(make: Maker, count: int, seen: set[str]) -> Iterator[str]:
 
 
 def training_prompts(count: int, seed: int, exclude: Iterable[str] = ()) -> list[dict[str, str]]:
-    """Return ``count`` records in random order; raises UsedUpError if there are not so many."""
+    """Return ``count`` records in random order; raises UsedUpError if there are too few."""
     rng = random.Random(seed)
     seen = {likeness(prompt) for prompt in exclude}
     make = makers(rng)

@@ -1,4 +1,4 @@
-"""Measures heads on a vLLM server beside this explorer, into the record that the Serve page shows.
+"""Measures heads on a vLLM server against this explorer, into the record that the Serve page shows.
 
     python -m tools.measure_serving load --speculative URL --plain URL --out FILE
     python -m tools.measure_serving answers --speculative URL --out FILE

@@ -34,7 +34,7 @@ def prompts() -> dict[str, list[str]]:
 
 
 def of_depth(lab: Lab, layers: int, asked: dict[str, list[str]]) -> dict[str, object]:
-    """What a draft of so many layers did on all prompts."""
+    """What a draft of this many layers did on all prompts."""
     settings = {"method": "draft-model", "draft_layers": layers, "draft_tokens": DRAFTS}
     traces = {
         kind: [lab.run(prompt, max_new_tokens=TOKENS, **settings) for prompt in some]

@@ -3,7 +3,7 @@
 Each network is built twice with the same weights. One goes through the product's loading and
 start-up check; where that accepts it, its tree passes are compared with teacher-forced passes of
 the other, which nothing has touched: every node of a tree with siblings, a commit of rows that do
-not lie side by side, and a pass behind it, with prefixes of 20 and 300 tokens.
+not lie side by side, and a pass after it, with prefixes of 20 and 300 tokens.
 
     python -m tools.sweep_architectures                      # all types, a table on stdout
     python -m tools.sweep_architectures --write docs/models.md
@@ -164,7 +164,7 @@ def _cell(text: str) -> str:
 
 
 def write(path: Path, findings: list[Finding]) -> None:
-    """Put the table behind the marker of a page; types that were not tried keep their rows."""
+    """Put the table after the marker of a page; types that were not tried keep their rows."""
     before, _, old = path.read_text(encoding="utf-8").partition(MARKER)
     rows = re.findall(r"^\| ([\w-]+) \| ([\w ]+) \| (.*) \|$", old, flags=re.M)
     known = {

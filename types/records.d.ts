@@ -215,7 +215,7 @@ export interface KnownToken {
   ahead: Record<string, number>;
 }
 
-/** One method's run over a prompt, alone or beside another in a race. */
+/** One method's run over a prompt, alone or as a lane of a race. */
 export interface Lane {
   header: Header;
   trees: TreeShape[];
@@ -339,7 +339,7 @@ export interface Position {
   heads: TopTokens[];
 }
 
-/** Formulas beside the measured speedup; errors are predicted / measured − 1. */
+/** Formulas and the measured speedup; errors are predicted / measured − 1. */
 export interface Prediction {
   chain: boolean;
   alpha: number | null;

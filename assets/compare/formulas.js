@@ -1,4 +1,4 @@
-// What the formulas make of the run's own inputs, beside what was measured.
+// What the formulas make of the run's own inputs, and what was measured.
 
 import { card } from "../step_explorer/card.js";
 import { h, replace } from "../step_explorer/dom.js";
@@ -48,7 +48,7 @@ const COLUMNS = [
 ];
 
 const SYMBOLS =
-  "α: share of the judged depths that were accepted. K: drafts in a step, one behind the other. n: rows of a pass. C(n): what a pass over n rows costs, in passes over one. T: times; T₁ is plain decoding's per token. E and τ: tokens per step. S and S′: speedup, without and with C(n). Point at a column's head for its formula.";
+  "α: share of the judged depths that were accepted. K: drafts in a step, one after the other. n: rows of a pass. C(n): what a pass over n rows costs, in passes over one. T: times; T₁ is plain decoding's per token. E and τ: tokens per step. S and S′: speedup, without and with C(n). Point at a column's head for its formula.";
 const WIDTHS = [13.5, 4.5, 4.5, 5, 5.5, 9, 8, 8.5, 7, 10, 10, 7, 7, 6]; // percent
 
 /** @param {ComparePage} page */

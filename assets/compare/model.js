@@ -7,7 +7,7 @@
 
 /**
  * @template Found
- * @typedef {object} Aside how something that is asked for beside a comparison stands
+ * @typedef {object} Aside how something that is asked for besides a comparison stands
  * @property {Phase} phase
  * @property {string} text
  * @property {number} share
@@ -54,7 +54,7 @@ export class Comparison {
   }
 
   /**
-   * What goes on now: an aside, or the comparison.
+   * What is running now: an aside, or the comparison.
    * @returns {Pick<Aside<unknown>, "phase" | "text" | "share" | "left">}
    */
   get doing() {
@@ -94,7 +94,7 @@ export class Comparison {
       this.engine = message.engine;
       return this.changed("status");
     }
-    if (message.aside) return this.#beside(message, message.aside);
+    if (message.aside) return this.#takeAside(message, message.aside);
     const { phase, share, left, text } = message;
     const status = { phase, share, left, text };
     if (message.run !== this.run) {
@@ -117,7 +117,7 @@ export class Comparison {
    * @param {CompareMessage} message
    * @param {"batches" | "overlap"} what
    */
-  #beside({ phase, text, share, left, events }, what) {
+  #takeAside({ phase, text, share, left, events }, what) {
     Object.assign(this[what], { phase, text, share, left });
     const last = events.at(-1);
     if (last?.[0] === "batches") this.batches.report = last[1];

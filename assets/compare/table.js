@@ -45,7 +45,7 @@ const COLUMNS = [
   ],
   [
     "extra memory",
-    "What the method holds beside the base model, counted from its tensors, and as a share of the base model's own.",
+    "What the method holds besides the base model, counted from its tensors, and as a share of the base model's own.",
   ],
   [
     "same text",
@@ -265,7 +265,7 @@ function depths(acceptance, steps) {
 }
 
 /**
- * The mean step beside its floor.
+ * The mean step and its floor.
  * @param {ReturnType<ComparePage["floor"]>} floor
  */
 function overFloor(floor) {

@@ -112,7 +112,7 @@ class LaneText {
   }
 
   /**
-   * Show the reply that the run goes on from, once the run has begun.
+   * Show the reply that the run continues, once the run has begun.
    * @param {Trace} trace
    */
   precede(trace) {

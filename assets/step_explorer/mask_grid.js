@@ -17,7 +17,7 @@ const PREFIX_SHOWN = 24; // tokens of the expanded prefix
 const APART = 5; // pixels between what is summed up or set apart, and the rest
 
 /**
- * @typedef {{ kind: "sum", tokens: number }} Sum of so many tokens of the prefix
+ * @typedef {{ kind: "sum", tokens: number }} Sum of this many tokens of the prefix
  * @typedef {object} Single a token of the prefix with a column of its own
  * @property {"first" | "token"} kind
  * @property {number} at its position in the text

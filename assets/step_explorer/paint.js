@@ -124,7 +124,7 @@ function ground({ backgroundColor, borderTopLeftRadius }, box) {
 }
 
 /**
- * Borders: a frame where all sides are alike, else a line for each side that has one.
+ * Borders: a frame where all sides are the same, else a line for each side that has one.
  * @param {CSSStyleDeclaration} style
  * @param {Box} box
  */

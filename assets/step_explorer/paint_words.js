@@ -23,7 +23,7 @@ export function linesOf(node) {
   /** @type {Line[]} */
   const lines = [];
   /** @type {Line | null} */
-  let open = null; // goes on while characters stand on its height
+  let open = null; // continues while characters stand on its height
   let at = 0;
   for (const char of node.data) {
     range.setStart(node, at);

@@ -4,7 +4,7 @@ export const LAST_STAGE = 5; // draft, tree, mask, verify, accept, commit
 export const ACCEPT_STAGE = 4;
 export const COINS_STAGE = 3.5; // of rejection sampling alone: between verify and accept
 
-/** What views can ask about beside the state: a new trace, more of it, weights, the gallery. */
+/** What views can ask about besides the state: a new trace, more of it, weights, the gallery. */
 const NEWS = /** @type {const} */ (["trace", "grown", "attention", "gallery"]);
 
 /**
@@ -13,9 +13,9 @@ const NEWS = /** @type {const} */ (["trace", "grown", "attention", "gallery"]);
  * @property {number | null} row the selected row; null: the one that says most
  * @property {number | null} hover the row under the pointer
  * @property {boolean} follow keep to the newest step
- * @property {boolean} live the run still goes on
+ * @property {boolean} live the run is still in progress
  * @property {boolean} playing
- * @property {boolean} resting after a race: all of it is shown, beside the step that says most
+ * @property {boolean} resting after a race: all of it is shown, with the step that says most
  * @property {string} speed a factor of recorded time, or one step a second
  * @property {number | null} clock seconds on the lanes' clock while it plays
  * @property {number} stage how much of the step is revealed

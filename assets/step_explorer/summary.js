@@ -51,7 +51,7 @@ function charts(trace) {
     ),
     chart(
       "Tokens per step",
-      "how many steps gained so many",
+      "how many steps gained that many",
       lengths.map((n, i) => [plural(i + 1, "token"), n / most, plural(n, "step")]),
     ),
     h(

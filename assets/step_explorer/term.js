@@ -27,7 +27,7 @@ export function explained(text, word = wordOf(text)) {
  * Give an element a sentence that explains it.
  * @param {HTMLElement} element
  * @param {string} meaning
- * @param {{ hover?: boolean, focus?: boolean, lesson?: string }} [more] what opens it, beside a tap;
+ * @param {{ hover?: boolean, focus?: boolean, lesson?: string }} [more] what opens it, besides a tap;
  *   the chapter of Learn that says more
  */
 export function explain(element, meaning, { hover = true, focus = true, lesson } = {}) {

@@ -13,7 +13,7 @@ export const MAX_ATTENTION = 4096; // heads that a file may carry
 /** @type {TopTokens[]} */
 const NO_HEADS = [];
 
-/** One method's run over a prompt, alone or beside another in a race. */
+/** One method's run over a prompt, alone or as a lane of a race. */
 export class Lane {
   /** @type {Header | null} */
   header = null;

@@ -206,7 +206,7 @@ function topList(title, top, held, view) {
 }
 
 /**
- * The window of lookahead decoding, whose rows are computed beside the tree's: a column reads like
+ * The window of lookahead decoding, whose rows are computed with the tree's: a column reads like
  * text and ends an n-gram.
  * @param {View} view
  */

@@ -9,7 +9,7 @@
 
 /**
  * @template {unknown[]} E
- * @typedef {E extends [any, ...infer R] ? R : never} Rest what an event holds beside its kind
+ * @typedef {E extends [any, ...infer R] ? R : never} Rest what an event holds besides its kind
  */
 
 /** @type {Record<string, Verdict>} */

@@ -49,7 +49,7 @@ class Finding(Schema):
 
 @dataclass(frozen=True)
 class Probe:
-    """A short run with one setting changed, beside the same prompts as they were asked for."""
+    """A short run with one setting changed, and the same prompts as they were asked for."""
 
     setting: str
     changed_to: str
@@ -167,7 +167,7 @@ def _drifted(case: Case) -> Finding | None:
         return None
     if case.probes:  # what was published is of greedy replies in the chat template
         return None
-    # Neighbouring positions are alike, so so many of them are worth about half as many.
+    # Neighbouring positions are similar, so their number counts about half.
     error = (2 * first.top[1] * (1 - first.top[1]) / case.accuracy.positions) ** 0.5
     if first.top[1] + 2 * error >= DRIFTED * published[0]:
         return None

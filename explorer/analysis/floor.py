@@ -28,7 +28,7 @@ class StepReads:
     """The bytes that a step has to read: weights of the base model and of the heads, and keys
     and values of each token in the KV cache. And the floating-point operations of one row of its
     verify pass, LM head included; those of attention over the cache and of the heads are few
-    beside them and not counted, which keeps the floor a floor."""
+    besides them and not counted, which keeps the floor a floor."""
 
     weights: int
     heads: int

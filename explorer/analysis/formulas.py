@@ -137,7 +137,7 @@ def read_milliseconds(size: int, bandwidth: float) -> float:
 
 
 def multiply_milliseconds(operations: float, rate: float) -> float:
-    """Milliseconds of so many floating-point operations at `rate` TFLOP/s (10¹² a second).
+    """Milliseconds of a number of floating-point operations at `rate` TFLOP/s (10¹² a second).
 
     The other roof of the roofline model. Raises ValueError unless the rate is above 0.
     """

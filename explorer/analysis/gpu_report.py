@@ -52,7 +52,7 @@ class Rates(Schema):
 
 
 class OneRow(Schema):
-    """A one-row pass beside its floor: bytes over copy bandwidth, operations over their rate."""
+    """A one-row pass and its floor: bytes over copy bandwidth, operations over their rate."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -1,7 +1,7 @@
 """What heads got right in recorded runs, in the numbers that engines and papers give.
 
 marginal      top-1/5/10: how often the true token is among a head's first guesses, anywhere
-given before  top-1 where the first guesses of all heads before were right: the fair row beside
+given before  top-1 where the first guesses of all heads before were right: the fair row against
               Hydra heads, which know their path
 conditional   accepted / (accepted + first rejections) among steps that reached the depth
 per position  accepted at the depth / all steps, what vLLM and SGLang report

@@ -41,8 +41,8 @@ class Term(Schema):
     """One step down (or up) of the waterfall.
 
     `change` is its part of the speedup; `if_fixed` is what the run's speedup would be without this
-    one cause, an estimate: a head that never misses goes on as far as the recorded heads after it
-    were right, and time that is fixed is time that is not spent.
+    one cause, an estimate: a head that never misses carries a path as far as the recorded heads
+    after it were right, and time that is fixed is time that is not spent.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -123,7 +123,7 @@ def _book(
         return
     cause = _cause(step, tree, row)
     sums.lost[cause] += lost
-    ahead = row[emitted:] if row else []  # the heads behind the one that stopped it
+    ahead = row[emitted:] if row else []  # the heads after the one that stopped it
     right = next((i for i, rank in enumerate(ahead) if rank == MISS), len(ahead))
     sums.gained[cause] += 0 if cause[0] == "end" else 1 + right
 

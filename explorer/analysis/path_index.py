@@ -72,7 +72,7 @@ class PathIndex:
         """Whether a step starts at each position, bool [positions], all texts walked at once.
 
         accepted [positions]: how many drafts a step from there accepts. The next step starts
-        behind what the last one wrote.
+        after what the last one wrote.
         """
         visited = np.zeros(len(accepted), dtype=bool)
         ends = self._ends
@@ -108,7 +108,7 @@ def accepted_by(places: np.ndarray, nodes: int) -> np.ndarray:
 def walk(accepted: np.ndarray) -> list[int]:
     """Tokens of the steps of a run whose step from position t accepts `accepted[t]` drafts.
 
-    The next step starts behind what the last one wrote.
+    The next step starts after what the last one wrote.
     """
     jumps = (1 + accepted).tolist()
     steps: list[int] = []

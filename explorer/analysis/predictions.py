@@ -65,7 +65,7 @@ def step_facts(step: Step, trees: Sequence[TreeShape]) -> StepFacts:
 
 
 class Prediction(Schema):
-    """Formulas beside the measured speedup; errors are predicted / measured − 1.
+    """Formulas and the measured speedup; errors are predicted / measured − 1.
 
     alpha              accepted / (accepted + first rejections), all depths together
     tokens_per_step    E(α, K) if the drafts are chains, else τ = 1 + Σ P(L ≥ m) from the

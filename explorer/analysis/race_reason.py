@@ -46,7 +46,7 @@ def explained(
 
 
 def telling_step(lane: Sequence[StepFacts]) -> int | None:
-    """The step that shows most: many tokens, and a guess that was rejected beside them.
+    """The step that shows most: many tokens, and a rejected guess.
 
     Steps without a pass show nothing; None without a pass.
     """

@@ -139,7 +139,7 @@ def relative_half_width(lane: Samples, rival: Samples) -> float | None:
 
     The logarithm of a ratio of sums is linear in its samples to first order (delta method); each
     lane's variance is taken between contiguous blocks of steps, because neighbouring steps are
-    alike (the text, the machine's clock), and Student's t makes up for few blocks
+    similar (the text, the machine's clock), and Student's t makes up for few blocks
     (Welch–Satterthwaite).
     """
     parts = [part for part in map(_log_rate_variance, (lane, rival)) if part is not None]

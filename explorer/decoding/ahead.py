@@ -2,7 +2,7 @@
 
 A GPU works through a queue. If the host reads the verdict first, the queue is empty until it has
 thought of what comes next. So where a rule asks for one token at each row, the accepted path, the
-commit and the heads' next guesses are queued behind the pass, and the host waits once, for one
+commit and the heads' next guesses are queued after the pass, and the host waits once, for one
 small copy of all that it needs for the rest of this step and for the next draft.
 """
 

@@ -47,7 +47,7 @@ class DraftModelDrafter(Drafter):
         self._vocab_size = vocab_size
         self._draw = Draws(settings.seed, positions + 1)
         self._read: list[int] = []  # the tokens in the cache
-        self._agreed = 0  # so many of them are known to be the text's
+        self._agreed = 0  # how many of them are known to be the text's
 
     def begin(self, prompt: list[int]) -> None:
         """Read the prompt, if there is room to draft after it."""
@@ -88,7 +88,7 @@ class DraftModelDrafter(Drafter):
         """Make the cache hold `text`; hidden [1, H] of its last token.
 
         Drafts that were rejected are taken back. The last draft of a step was never read: where it
-        was accepted, it is read now, together with the root behind it.
+        was accepted, it is read now, together with the root after it.
         """
         while self._agreed < min(len(text), len(self._read)) and (
             text[self._agreed] == self._read[self._agreed]

@@ -1,6 +1,6 @@
 """Lookahead decoding (Fu et al. 2024, arXiv 2402.02057): the base model drafts for itself.
 
-Greedy decoding is the solution of "every token is the argmax behind the ones before it", and all
+Greedy decoding is the solution of "every token is the argmax after the ones before it", and all
 its equations can be iterated at once from any guess (Jacobi). Each pass has two branches:
 
 lookahead  a window of W positions × N − 1 levels, the guesses of the last N − 1 iterations. Level
@@ -10,7 +10,7 @@ lookahead  a window of W positions × N − 1 levels, the guesses of the last N 
            root itself.
 verify     up to G n-grams of the pool that begin with the root, as a candidate tree.
 
-The lookahead rows lie behind the tree's in the same pass and are never committed. Whatever they
+The lookahead rows follow the tree's in the same pass and are never committed. Whatever they
 guess, acceptance asks the base model, so the method is lossless, under sampling as well.
 """
 

@@ -108,7 +108,7 @@ def _traces_of(
 def _branch(
     parent: int, row: int, labels: list[str], place: Layout
 ) -> tuple[list[float | None], list[float | None]]:
-    """From behind the parent's label, along its line, down the trunk, to the node."""
+    """From the end of the parent's label, along its line, down the trunk, to the node."""
     x, y = place.columns[row], place.lines[row]
     above = place.lines[parent]
     pixels = LABEL_OFFSET_PIXELS + CHARACTER_PIXELS * text_columns(labels[parent])

@@ -72,7 +72,7 @@ def load_heads(
 ) -> MedusaHeads:
     """Heads from a local folder or a Hub repo, on their base model's device, ready for `propose`.
 
-    dtype None keeps the stored dtype; `num_heads` takes the first so many. Without their base
+    dtype None keeps the stored dtype; `num_heads` takes the first ones only. Without their base
     model the heads are on the CPU, lack what they borrow from it (the LM head for the kind shared,
     the embeddings for Hydra), and are not checked against it. Where they came from, and what their
     config.json says otherwise, is in `origin`. Raises ExplorerError for heads that are damaged,
@@ -133,7 +133,7 @@ def _borrowed(folder: Path) -> dict[str, Tensor]:
     if not (folder / WEIGHTS).is_file():
         raise ExplorerError(
             f"These heads use the projection of the heads in {folder}, which is not there: put "
-            "both folders beside each other."
+            "both folders next to each other."
         )
     found = read_tensors(folder / WEIGHTS)
     return {name: found[name] for name in BORROWED if name in found}

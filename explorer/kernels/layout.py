@@ -35,7 +35,7 @@ class Layout:
     def of_tree(
         cls, prefix: int, offsets: torch.Tensor, visible: torch.Tensor, slots: int
     ) -> Layout:
-        """n rows behind `prefix` committed slots, of `slots` in all; visible [n, n] among rows."""
+        """n rows after `prefix` committed slots, of `slots` in all; visible [n, n] among rows."""
         n = len(offsets)
         positions = torch.zeros(slots, dtype=torch.int64)
         positions[:prefix] = torch.arange(prefix)

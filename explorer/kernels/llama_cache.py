@@ -30,7 +30,7 @@ class LlamaCache:
         self.reserve(GROW_BY)
 
     def reserve(self, slots: int) -> None:
-        """Make room for so many slots; what is committed stays."""
+        """Make room for this many slots; what is committed stays."""
         if slots <= self.capacity:
             return
         layers, kv_heads, size = self._shape

@@ -19,7 +19,7 @@ LAYER = np.dtype(
 
 
 class Pass(ctypes.Structure):
-    """Addresses and sizes of a pass over n rows behind `prefix` cached tokens.
+    """Addresses and sizes of a pass over n rows after `prefix` cached tokens.
 
     num_layers, layers   how many, and the address of their LAYER records
     lanes                of the matrices' tiles (kernels/isa.py)

@@ -1,4 +1,4 @@
-"""From hidden states to float32 logits, the same bits for a row whatever the rows beside it.
+"""From hidden states to float32 logits, the same bits for a row whatever the other rows.
 
 The LM head is the widest matrix of a small model, and the time of a pass depends on it. A bf16
 GEMM is the fastest way through it, but it rounds the logits to bf16, where values near 20 are
@@ -46,10 +46,10 @@ class LMHead:
     `weight` [V, H] in the model's dtype; `exact_rows(ids [m]) → [m, H] float32` gives the rows
     that the shortlist is scored with. `softcap` and `scale` are what Gemma-2, Cohere and Granite
     apply to their logits. Where the GEMM of this machine is not batch-invariant, `most_rows` limits
-    how many rows a product may have, and `padded` makes every product one of exactly so many.
+    how many rows a product may have, and `padded` makes every product one of exactly that many.
     """
 
-    invariant = False  # whether a row's logits are known to be the same beside any other rows
+    invariant = False  # whether a row's logits are known to be the same with any other rows
 
     def __init__(
         self,

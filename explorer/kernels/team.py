@@ -92,7 +92,7 @@ def join(team):
 
 @numba.njit(cache=True, error_model="numpy")
 def take(team, phase, items):
-    """The next item of a phase of so many. −1: all are done, the next phase may begin."""
+    """The next item of a phase of that many. −1: all are done, the next phase may begin."""
     taken = team + 8 * (HEADER + 2 * phase)
     item = _add(taken, 1)
     if item < items:

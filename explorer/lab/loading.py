@@ -49,7 +49,7 @@ def load(
     `preset` names one of explorer.weights.presets; `model` (a Hub id, a folder or a GGUF file) and
     `heads` replace it; `adapter` is a folder with a LoRA adapter, by default the one beside
     the heads. `draft` is what the method draft-model drafts with: a folder of 'train draft',
-    or any model with the same tokenizer. `num_heads` takes the first so many heads alone;
+    or any model with the same tokenizer. `num_heads` takes the first heads only;
     `heads_dtype` "nf4" and `heads_vocabulary` make their projection lighter. Raises ExplorerError,
     one clear sentence with the remedy.
     """

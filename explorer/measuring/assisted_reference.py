@@ -1,4 +1,4 @@
-"""Draft-model and prompt-lookup decoding beside those of transformers, on the same weights.
+"""Draft-model and prompt-lookup decoding against those of transformers, on the same weights.
 
 `generate(assistant_model=…)` and `generate(prompt_lookup_num_tokens=…)` run in the same process,
 with as many drafted tokens and the same n-grams, in turn with this product's. The draft has the

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from explorer.measuring.lab_protocol import LabProtocol
 
 SIZES = (1, 2, 4, 8)  # sequences
-ROWS = (1, 2, 4, 8, 16)  # of each sequence, beside those of the best fixed tree
+ROWS = (1, 2, 4, 8, 16)  # of each sequence, besides those of the best fixed tree
 CONTEXT = 128  # tokens of each sequence
 ROUNDS = 5
 

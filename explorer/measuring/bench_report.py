@@ -130,13 +130,13 @@ def verdict_sentence(
 
 
 def memory_sentence(name: str, memory: ExtraMemory) -> str:
-    """What a method's heads add, beside what is often said of Medusa heads.
+    """What a method's heads add, and what is often said of Medusa heads.
 
     The literature's "under 1 %" is of parameters, beside a large base model, without projections.
     """
     bytes_added = f"{memory.megabytes:.1f} MB, {_percent(memory.share)} of its bytes in memory"
     if not memory.parameters or not memory.base_parameters:
-        return f"Beside the base model the heads of {name} hold {bytes_added}."
+        return f"Besides the base model the heads of {name} hold {bytes_added}."
     share = memory.parameters / memory.base_parameters
     said = (
         "more than the “under 1 %” of parameters that is often said of Medusa heads: that is of "

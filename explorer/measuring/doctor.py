@@ -177,7 +177,7 @@ def _checkup(
 
 
 def head_facts(model: LanguageModel, heads: MedusaHeads, name: str) -> HeadFacts:
-    """What these heads are, beside their base model."""
+    """What these heads are, with their base model."""
     config, origin = heads.config, heads.origin
     training = config.training
     return HeadFacts(

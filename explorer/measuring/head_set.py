@@ -28,9 +28,9 @@ class HeadSet:
     costs: CostFile | None = None
 
     def auto_tree(self, context_length: int) -> Tree | DynamicTree:
-        """The tree `auto` for a context of so many tokens."""
+        """The tree `auto` for a context of this many tokens."""
         return self.auto_trees[nearest_length(self.auto_trees, context_length)]
 
     def fixed_tree(self, context_length: int) -> Tree:
-        """The tree `fixed` for a context of so many tokens."""
+        """The tree `fixed` for a context of this many tokens."""
         return self.fixed_trees[nearest_length(self.fixed_trees, context_length)]

@@ -1,4 +1,4 @@
-"""This product's decoding beside llama.cpp's plain decoding of the same GGUF file.
+"""This product's decoding against llama.cpp's plain decoding of the same GGUF file.
 
 Both get the same token ids and as many threads, decode greedily, and take turns prompt by prompt;
 the order changes. One waits while the other decodes, and the CPU time that it uses meanwhile is

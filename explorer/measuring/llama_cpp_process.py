@@ -70,7 +70,7 @@ class Worker:
         self._lines.put(None)
 
     def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """Its answer to the request. Raises ExplorerError if none comes within so many seconds."""
+        """Its answer to the request. Raises ExplorerError if none comes in time."""
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):  # it has ended: the missing answer says so
             self._process.stdin.write(json.dumps(request) + "\n")

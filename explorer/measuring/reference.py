@@ -1,4 +1,4 @@
-"""Plain decoding beside `generate()` of transformers, on the same weights and backend.
+"""Plain decoding against `generate()` of transformers, on the same weights and backend.
 
 Plain decoding is the baseline of every speedup, so it must not be slow. Both decode the same
 prompts greedily, in turn. Neither side's time includes the prefill: it runs from the first new
@@ -136,7 +136,7 @@ def ours(lab: LabProtocol, ids: list[int], settings: DecodeSettings) -> Run:
 
 
 def shortened(settings: DecodeSettings, most: int) -> DecodeSettings:
-    """The same settings for so many new tokens."""
+    """The same settings for another number of new tokens."""
     return settings.model_copy(update={"max_new_tokens": most})
 
 

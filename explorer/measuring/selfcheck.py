@@ -2,7 +2,7 @@
 
 Two questions at start-up: do our passes (own cache, own mask, own attention, own LM head) compute
 the logits that the unmodified network itself computes for the same texts; and is a row's result the
-same bits with any rows beside it?
+same bits with any other rows in the pass?
 The first is tested twice: on a tiny random network of the same architecture before the weights are
 read (models/miniature.py), with small windows and limits, and on the loaded network.
 """
@@ -152,7 +152,7 @@ def _choose_right_attention(model: LanguageModel) -> str | None:
             raise
         except Exception as error:  # any exception of a network that does not support our passes
             log.debug("%s with %s attention", model.name, attention, exc_info=error)
-            fault = "its passes cannot run behind a cache with the rows of a tree"
+            fault = "its passes cannot run on a KV cache with the rows of a tree"
         if fault is None:
             return None
         first = first or fault

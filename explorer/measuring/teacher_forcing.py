@@ -25,7 +25,7 @@ ROWS = 64  # of a pass
 def forced_logits(
     model: LanguageModel, prompt: Sequence[int], reply: Sequence[int]
 ) -> torch.Tensor:
-    """Logits [T, V] float32 that the model has for each of the reply's T tokens, behind the text
+    """Logits [T, V] float32 that the model has for each of the reply's T tokens, after the text
     before it. prompt and reply are token ids, neither empty."""
     cache = KVCache.of(model)
     found = [model.logits(prefill(model, list(prompt), cache))]

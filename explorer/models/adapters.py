@@ -47,7 +47,7 @@ SUBFOLDER = "adapter"  # beside the heads that were trained with it
 PREFIX = "base_model.model."  # peft's, before the module's own name
 NOT_PLAIN = ("use_dora", "use_rslora", "rank_pattern", "alpha_pattern")
 FIXED_ROWS = (
-    16  # with a fixed number of rows, a row's product has the same bits beside any other rows
+    16  # with a fixed number of rows, a row's product has the same bits with any other rows
 )
 
 

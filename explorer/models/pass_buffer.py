@@ -22,7 +22,7 @@ class PassBuffer:
 
     @classmethod
     def empty(cls, rows: int, device: torch.device) -> PassBuffer:
-        """A buffer for passes of so many rows."""
+        """A buffer for passes of this many rows."""
         size = 1 + 2 * rows + rows * rows
         return cls(rows, torch.zeros(size, dtype=torch.int32, device=device))
 

@@ -2,7 +2,7 @@
 
 Two kinds of scaling pick their factors by the largest position of a pass: LongRoPE (short factors
 up to a limit, long ones after it) and dynamic NTK (larger with every position past the training
-length). A row's keys would then depend on the rows beside it, and keys cached below the limit would
+length). A row's keys would then depend on the other rows, and keys cached below the limit would
 be wrong above it. So the factors stay those below the limit, and a text ends at the limit.
 """
 

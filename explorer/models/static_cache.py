@@ -79,7 +79,7 @@ class Arena:
 
     @torch.inference_mode()
     def keep(self, length: int, rows: Tensor) -> None:
-        """Move rows [m] of the pass behind `length` slots to the first slots behind them."""
+        """Move rows [m] of the pass after `length` slots to the first slots after them."""
         for stack, axis in self.stacks:
             keep_rows(stack, axis, length, rows)
 
@@ -106,7 +106,7 @@ class ArenaPool:
         self._free: list[Arena] = []
 
     def take(self, slots: int) -> Arena:
-        """An arena of at least so many slots. Raises torch.OutOfMemoryError."""
+        """An arena of at least this many slots. Raises torch.OutOfMemoryError."""
         fitting = [arena for arena in self._free if arena.capacity >= slots]
         if not fitting:
             # Too small for now, and a larger one serves short texts, too.
@@ -140,7 +140,7 @@ class StaticCache:
         self._end.atexit = False
 
     def reserve(self, slots: int) -> None:
-        """Make room for so many slots; what is committed stays. Forgets what was moved."""
+        """Make room for this many slots; what is committed stays. Forgets what was moved."""
         self._moved = False
         if slots <= self.arena.capacity:
             return

@@ -73,7 +73,7 @@ class StaticPass:
         self._heads: dict[int, tuple[Tensor, Work]] = {}
 
     def cache(self, tokens: int = 0) -> StaticCache:
-        """An empty cache for a text of so many tokens, which may still get longer.
+        """An empty cache for a text of this many tokens, which may still get longer.
 
         Raises torch.OutOfMemoryError.
         """

@@ -30,7 +30,7 @@ SHARES = ("p", "q", "chance", "coin")  # of a trial
 class Recorder:
     """Writes one run down.
 
-    `floor` gives the floor of the method's steps at a context length with so many rows, if it is
+    `floor` gives the floor of the method's steps at a context length and a number of rows, if it is
     known.
     """
 
@@ -231,6 +231,6 @@ def _offered(draft: Draft) -> list[TopTokens] | None:
 
 
 def _shown(draft: Draft) -> list[int]:
-    """Tokens that a lookahead branch shows beside the tree's."""
+    """Tokens that a lookahead branch shows besides the tree's."""
     state = draft.record.lookahead
     return [] if state is None else [t for line in (*state.window, *state.guesses) for t in line]

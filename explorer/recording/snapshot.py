@@ -1,4 +1,4 @@
-"""What a step leaves behind for its record: taken at once, made into a record later.
+"""What a step leaves for its record: taken at once, made into a record later.
 
 A step's logits are megabytes, and the next pass may not wait for their record. So a snapshot keeps
 what the record needs of them, which takes one compiled call; everything else can be worked out

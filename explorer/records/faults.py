@@ -68,7 +68,7 @@ class ChiCheck(Record):
 class FaultReport(Record):
     """One run with a fault. `bits` None: this backend's rows are not bit-exact to begin with.
 
-    `text`: the greedy text as labels of tokens, written in so many `steps`; `plain`: what it
+    `text`: the greedy text as labels of tokens, written in `steps` steps; `plain`: what it
     should have been.
     """
 

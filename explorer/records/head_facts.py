@@ -1,4 +1,4 @@
-"""What heads are, beside the base model that they draft for."""
+"""What heads are, and the base model that they draft for."""
 
 from __future__ import annotations
 

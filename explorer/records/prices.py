@@ -10,7 +10,7 @@ from functools import cached_property
 class Prices:
     """The prices of nodes, in tokens that would be written in the same time.
 
-    rows[k]  verifying k nodes beside the root instead of the root alone; rows[0] is 0
+    rows[k]  verifying k nodes besides the root instead of the root alone; rows[0] is 0
     depth    asking one head more, where heads draft one after the other
     """
 

@@ -1,7 +1,7 @@
 """Shapes of candidate trees as rank paths, without a tensor: what they are and how they are named.
 
 A rank path says which prediction of each head leads to a node: (0, 2) is the third prediction of
-head 2 behind the first of head 1.
+head 2 after the first of head 1.
 """
 
 from __future__ import annotations

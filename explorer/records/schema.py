@@ -125,7 +125,7 @@ class Header(Record):
 
 
 class Lane(Record):
-    """One method's run over a prompt, alone or beside another in a race."""
+    """One method's run over a prompt, alone or as a lane of a race."""
 
     header: Header
     trees: Entries[TreeShape] = Field(max_length=MAX_STEPS)

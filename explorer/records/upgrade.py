@@ -1,7 +1,7 @@
 """Traces of format 1, read as traces of today.
 
 Format 1 kept the plain lane of a race as a list of tokens with their times. It becomes a lane of
-one-row steps; what a step holds beside that was never written down and stays empty.
+one-row steps; what a step holds besides that was never written down and stays empty.
 """
 
 from __future__ import annotations

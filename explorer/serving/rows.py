@@ -1,4 +1,4 @@
-"""One engine beside the other on the same heads: this explorer's tree, a server's chain."""
+"""One engine against the other on the same heads: this explorer's tree, a server's chain."""
 
 from __future__ import annotations
 

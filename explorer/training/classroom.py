@@ -136,7 +136,7 @@ class Classroom:
         return self.cache.tokens[self.example : self.example + count + 1].tolist()
 
     def before(self, tokens: int = 24) -> list[int]:
-        """The reply before that root, at most so many tokens of it."""
+        """The reply before that root, at most that many tokens of it."""
         start = max(self.reply.start, self.example - tokens)
         return self.cache.tokens[start : self.example].tolist()
 

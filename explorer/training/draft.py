@@ -74,7 +74,7 @@ def train_draft(
 ) -> DraftResult:
     """Train, measure and save a draft for `model`.
 
-    After every epoch the draft is in `options.out`; a run that was killed goes on from its last
+    After every epoch the draft is in `options.out`; a run that was killed resumes from its last
     checkpoint. Raises ExplorerError for data or a model that does not fit, a loss that is no
     number, and a full disk.
     """

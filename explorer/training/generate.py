@@ -1,11 +1,11 @@
 """Self-distilled text: the base model answers prompts, and its replies train the heads.
 
-Medusa paper, section 2.3.2. Prompts come from a file, or from the model itself: behind the chat
+Medusa paper, section 2.3.2. Prompts come from a file, or from the model itself: after the chat
 template's beginning of a user turn it writes what a user might ask, if wanted with given first
 words, which steer it to the kinds of prompts that the heads shall be good at.
 
 Every conversation has its own random numbers, fixed by the seed and its number, and is written
-down when it ends. A run that was killed goes on where it stopped: no conversation is lost or made
+down when it ends. A run that was killed resumes where it stopped: no conversation is lost or made
 twice.
 """
 

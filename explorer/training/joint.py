@@ -103,7 +103,7 @@ def train_joint(
 
     Heads lie in `options.out` afterwards, with a rank table measured on the tuned model, and their
     adapter in its subfolder. After every epoch both
-    are there; a run that was killed goes on from its last checkpoint. Raises ExplorerError: data or
+    are there; a run that was killed resumes from its last checkpoint. Raises ExplorerError: data or
     heads that do not fit, a backend without gradients, peft missing, a loss that is no number, a
     full disk.
     """

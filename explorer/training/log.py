@@ -21,7 +21,7 @@ MAX_UPDATES = 2**53
 class TrainingLog:
     """Writes the log of a run of `total` updates, of which `done` were made before.
 
-    Lines of an earlier start that lie behind `done` are dropped: those updates are made again.
+    Lines of an earlier start after `done` are dropped: those updates are made again.
     Raises ExplorerError where it cannot be written.
     """
 

@@ -52,7 +52,7 @@ def train_heads(
 
     progress is called with dicts that hold "phase" ("hidden states", "training", "epoch") and its
     figures. The best heads so far are in `options.out`, with a rank
-    table beside them at the end, and a run that was killed goes on where it
+    table beside them at the end, and a run that was killed resumes where it
     stopped when it is started again. Raises ExplorerError for data that does not fit the model and
     for a loss that is no number.
     """

@@ -146,7 +146,7 @@ class CompareHandlers:
         session.packed.append([request.aside, work.result().model_dump(mode="json")])
 
     def _asked(self, session: CompareSession, ticket: Ticket, request: Request) -> Future[Any]:
-        """The measurement that is asked for beside a comparison, begun."""
+        """The measurement that is asked for besides a comparison, begun."""
         tokens, progress = request.max_new_tokens, session.progress
         if request.aside == "overlap":
             first = request.prompts[0]["prompt"]

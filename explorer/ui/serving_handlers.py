@@ -31,7 +31,7 @@ from explorer.ui.updates import Update
 from explorer.ui.worker import ModelWorker
 
 LEVELS = (1, 2, 4, 8, 16)
-TREES = ("auto",)  # of this explorer, beside the server's chain
+TREES = ("auto",)  # of this explorer, against the server's chain
 TURN = 0.25
 MAX_HERE = 8  # prompts that are decoded here too
 
@@ -141,7 +141,7 @@ class ServingHandlers:
         )
 
     def here(self, session: ServingSession) -> Iterator[Update]:
-        """Race the same prompts here, so that tree and chain stand beside each other."""
+        """Race the same prompts here, so that tree and chain can be compared."""
         ticket = self.worker.enter()
         session.cancel = ticket.cancel
         try:

@@ -37,7 +37,7 @@ COLUMNS = (
     ("first token, ms", TIMES),
     ("between arrivals, ms", f"the tokens of a step arrive together; {TIMES}"),
     ("per token, ms", f"after the first token, by request; {TIMES}"),
-    ("answers", "whole ones; failed ones beside them"),
+    ("answers", "complete ones, and failed ones"),
 )
 ROWS = (
     ("engine", "the same heads everywhere"),
@@ -104,7 +104,7 @@ def recorded(record: ServingRecord) -> str:
 
 
 def rows(title: str, found: Sequence[EngineRow]) -> str:
-    """One engine beside the other, and why they differ."""
+    """One engine against the other, and why they differ."""
     if not found:
         return ""
     lines = [

@@ -18,7 +18,7 @@ class ServingSession:
     `prompts_here`, some of the prompts of the latest run.
     """
 
-    cancel: threading.Event | None = None  # of what goes on, or went on last
+    cancel: threading.Event | None = None  # of what is running, or ran last
     info: ServerInfo | None = None
     speculative: dict[int, LoadFigures] = field(default_factory=dict)
     plain: dict[int, LoadFigures] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class ServingSession:
         return (self.info and self.info.engine) or "the server"
 
     def stop(self) -> None:
-        """Ask whatever goes on to end."""
+        """Ask whatever is running to end."""
         if self.cancel is not None:
             self.cancel.set()
 

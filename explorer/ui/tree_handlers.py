@@ -72,7 +72,7 @@ class TreeHandlers:
         return updated
 
     def trim(self, nodes: object, *asked: object) -> Update:
-        """The greedy tree of so many nodes."""
+        """The greedy tree with this many nodes."""
         try:
             _, budget = lab_of(*_where(asked))
             kept = budget.order[: _whole(nodes, "number of nodes")]

@@ -114,7 +114,7 @@ def _builders() -> dict[str, object]:
             label="Widths of each depth", placeholder="3,2,1", max_length=60, elem_id="tl-widths"
         ),
         "greedy": gr.Slider(
-            1, MOST_GREEDY, value=3, step=1, label="Greedy tree of so many nodes",
+            1, MOST_GREEDY, value=3, step=1, label="Nodes of the greedy tree",
             elem_id="tl-greedy",
         ),
         "grow": gr.Button("Grow it node by node", size="sm", min_width=120, elem_id="tl-grow"),

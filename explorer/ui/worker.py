@@ -143,7 +143,7 @@ class ModelWorker:
         settings: DecodeSettings,
         against: str = PLAIN,
     ) -> Turns[Event]:
-        """A run in turns beside another method. Raises ExplorerError unless the model is loaded."""
+        """A run in turns with another method. Raises ExplorerError unless the model is loaded."""
         return self.turns(lambda lab: lab.race(prompt, settings, ticket.cancel, against))
 
     def turns(self, begin: Callable[[Lab], Iterator[Item]]) -> Turns[Item]:

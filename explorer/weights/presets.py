@@ -127,9 +127,9 @@ class ModelOptions(BaseModel):
     then do not apply, and without `heads` only plain decoding is possible. `heads` "none" loads no
     heads; a comma separates Medusa and Hydra heads. `adapter` is a folder with a LoRA adapter, by
     default the one beside the heads; "none" for none.
-    `num_heads` takes the first so many heads of a checkpoint, all of them by default;
+    `num_heads` takes the first heads of a checkpoint only, all of them by default;
     `heads_dtype` "nf4" holds their projection in 4 bits, and with `heads_vocabulary` they choose
-    between so many frequent tokens alone.
+    between that many frequent tokens only.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)

@@ -27,7 +27,7 @@ SAMPLE = {
     "gpt_neo": ("refused", "tree-attention mask"),
     "roberta": ("right", "fixed order"),  # positions counted from behind its padding
     "bart": ("right", "sdpa"),  # positions counted by the slots of its cache
-    "openai-gpt": ("refused", "cannot run behind a cache"),  # keeps no keys
+    "openai-gpt": ("refused", "cannot run on a KV cache"),  # keeps no keys
     "emu3": ("right", "fixed order"),  # the text part of a model of images, with its own class
     "musicgen": ("not built", "audio codes"),
     "qwen3_next": ("refused", "linear_attention"),

@@ -158,7 +158,7 @@ def _head_costs(lab: LabProtocol, shape: Shape, repeats: int) -> list[HeadCost]:
 
 
 def bars(found: dict, on_gpu: bool) -> list[Bar]:
-    """The bars for a data-centre GPU beside what was measured."""
+    """The targets for a data-centre GPU and what was measured."""
     middle = next(point for point in found["yields"] if point.asked == BAR_YIELD)
     outside = middle.shares.outside if middle.shares else None
     recording = found["recording"]
