@@ -6,7 +6,7 @@ from pydantic import BaseModel as Schema
 from pydantic import ConfigDict, Field
 
 from explorer.analysis.cost_curve import CostCurve
-from explorer.analysis.diagnosis import Finding
+from explorer.analysis.diagnosis_case import Finding
 from explorer.analysis.head_report import AccuracyReport
 from explorer.analysis.ledger import Ledger
 from explorer.records.head_facts import HeadFacts

@@ -9,19 +9,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
-from pydantic import BaseModel as Schema
-from pydantic import ConfigDict
-
-from explorer.analysis.cost_curve import CostCurve
+from explorer.analysis.diagnosis_case import Case, Finding
 from explorer.analysis.formulas import tree_speedup
-from explorer.analysis.head_report import AccuracyReport
-from explorer.analysis.joint_counts import RankedText
-from explorer.analysis.ledger import Ledger
 from explorer.analysis.tree_lab import LARGEST, TreeLab
 from explorer.analysis.tree_search import greedy_order, product_success
-from explorer.records.head_facts import HeadFacts
 from explorer.records.rank_paths import RankPath
 
 WORTH = 0.08  # a cause that costs less is not named: two runs differ by as much
@@ -33,55 +25,6 @@ BUSY = 0.1  # share of a step that bookkeeping may take
 HEAVY, LARGE, TOO_LONG = 0.2, 0.15, 0.4
 EXPECTED_TOP1 = (0.45, 0.29, 0.2, 0.15)  # of trained heads for which nothing is published
 RANK_DECAY = 0.35  # from one rank to the next, where only the first is known
-
-
-class Finding(Schema):
-    """One cause: `cause` is its name in scripts, `costs` the speedup that it takes."""
-
-    model_config = ConfigDict(frozen=True)
-
-    cause: str
-    title: str
-    costs: float
-    evidence: str
-    remedy: str
-
-
-@dataclass(frozen=True)
-class Probe:
-    """A short run with one setting changed, and the same prompts as they were asked for."""
-
-    setting: str
-    changed_to: str
-    asked: float  # tokens per step
-    changed: float
-
-    @property
-    def gain(self) -> float:
-        """How many more tokens a step emits with the change, less 1."""
-        return self.changed / self.asked - 1
-
-
-@dataclass(frozen=True)
-class Case:
-    """All that a diagnosis looks at.
-
-    `tree` is the fixed tree that every step used, or None where trees changed from step to step.
-    `identical` counts the prompts whose text equals plain decoding's, of `prompts`.
-    """
-
-    heads: HeadFacts
-    ledger: Ledger
-    accuracy: AccuracyReport
-    texts: Sequence[RankedText]
-    curve: CostCurve
-    overhead: float
-    tree: Sequence[RankPath] | None = None
-    probes: Sequence[Probe] = ()
-    identical: int = 0
-    prompts: int = 0
-    bit_exact: bool = True
-    shares: dict[str, float] = field(default_factory=dict)
 
 
 def diagnose(case: Case) -> list[Finding]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from explorer.analysis.checkup import Checkup
-from explorer.analysis.diagnosis import Finding
+from explorer.analysis.diagnosis_case import Finding
 from explorer.analysis.head_report import AccuracyReport, WrongToken
 from explorer.figures.checkup_text import HEALTHY, facts_of, findings_of
 

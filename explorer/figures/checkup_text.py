@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from explorer.analysis.checkup import Checkup
-from explorer.analysis.diagnosis import Finding
+from explorer.analysis.diagnosis_case import Finding
 
 HEALTHY = "The doctor found none of the causes that it knows."
 

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from explorer.analysis.checkup import Checkup
-from explorer.analysis.diagnosis import Case, Probe, diagnose
+from explorer.analysis.diagnosis import diagnose
+from explorer.analysis.diagnosis_case import Case, Probe
 from explorer.analysis.head_report import accuracy_report
 from explorer.analysis.joint_counts import ranked_text
 from explorer.analysis.ledger import ledger

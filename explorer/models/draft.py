@@ -15,14 +15,9 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
 
 import torch
 from accelerate import init_empty_weights
-from pydantic import BaseModel as Schema
-from pydantic import ConfigDict, Field, ValidationError
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import AutoModelForCausalLM
 
@@ -37,30 +32,21 @@ from explorer.kernels.linears import (
 from explorer.kernels.lm_head import LMHead
 from explorer.kernels.packed import packed_linear
 from explorer.models.base import LanguageModel
+from explorer.models.draft_files import (
+    DraftConfig,
+    broken,
+    read_config,
+    read_tensors,
+    token_map_of,
+)
 from explorer.models.llama_pass import llama_pass
 from explorer.models.rotary import settle_rotary
 from explorer.records.errors import ExplorerError
 from explorer.records.paths import ASSETS
-from explorer.weights.folders import CONFIG, WEIGHTS, write_checkpoint
+from explorer.weights.folders import write_checkpoint
 from explorer.weights.gguf_codes import GROUP
 
 DEFAULT_DRAFT = ASSETS / "draft"
-Storage = Literal["int4", "bf16"]
-
-
-class DraftConfig(Schema):
-    """What `config.json` of a draft checkpoint says."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    num_layers: int = Field(ge=1, le=256)
-    hidden_size: int = Field(ge=1, le=1 << 20)
-    vocab_size: int = Field(ge=1, le=1 << 24)
-    draft_vocab_size: int | None = Field(default=None, ge=1)
-    storage: Storage = "int4"
-    base_model: str = ""
-    training: dict[str, Any] = Field(default_factory=dict)
-    accuracy: dict[str, Any] = Field(default_factory=dict)
 
 
 class DraftHead:
@@ -111,7 +97,7 @@ def load_draft(folder: str | Path, base: LanguageModel) -> DraftModel:
     Raises ExplorerError: no draft there, a broken one, or one made for another base model.
     """
     folder = Path(folder).expanduser()
-    config = _read_config(folder)
+    config = read_config(folder)
     ours = {"hidden_size": base.hidden_size, "vocab_size": base.vocab_size}
     for name, value in ours.items():
         if getattr(config, name) != value:
@@ -121,8 +107,8 @@ def load_draft(folder: str | Path, base: LanguageModel) -> DraftModel:
                 f"{getattr(config, name)}, but this base model has {value}: choose a draft that "
                 "was trained for this base model."
             )
-    tensors = _read_tensors(folder)
-    token_map = _token_map(tensors, config, folder)
+    tensors = read_tensors(folder)
+    token_map = token_map_of(tensors, config, folder)
     network = empty_network(base.network, config.num_layers)
     _fill(network, tensors, folder)
     return draft_model(network, base, config, token_map)
@@ -228,41 +214,6 @@ def packs(module: nn.Module) -> bool:
     return isinstance(module, nn.Linear) and module.in_features % GROUP == 0
 
 
-def _read_config(folder: Path) -> DraftConfig:
-    try:
-        return DraftConfig.model_validate_json((folder / CONFIG).read_bytes())
-    except FileNotFoundError:
-        raise ExplorerError(
-            f"There is no draft model in {folder}: make one with 'train draft', or name a folder "
-            "that holds one."
-        ) from None
-    except (OSError, ValidationError, RecursionError) as error:
-        raise ExplorerError(
-            f"The draft model's {CONFIG} in {folder} cannot be read ({type(error).__name__}): "
-            "train or download it again."
-        ) from error
-
-
-def _read_tensors(folder: Path) -> dict[str, Tensor]:
-    try:
-        return load_file(folder / WEIGHTS)
-    except (OSError, SafetensorError) as error:
-        raise ExplorerError(
-            f"The draft model's {WEIGHTS} in {folder} cannot be read ({error!s:.120}): train or "
-            "download it again."
-        ) from error
-
-
-def _token_map(tensors: dict[str, Tensor], config: DraftConfig, folder: Path) -> Tensor | None:
-    if config.draft_vocab_size is None:
-        return None
-    ids = tensors.get("token_map", torch.empty(0)).long()
-    fits = ids.shape == (config.draft_vocab_size,) and ids.unique().numel() == len(ids)
-    if not fits or ids.min() < 0 or ids.max() >= config.vocab_size:
-        raise _broken(folder, "token_map")
-    return ids
-
-
 def _fill(network: nn.Module, tensors: dict[str, Tensor], folder: Path) -> None:
     """Give the empty network its stored weights, in the base model's dtype and on its device."""
     embedding = network.get_input_embeddings().weight
@@ -271,11 +222,11 @@ def _fill(network: nn.Module, tensors: dict[str, Tensor], folder: Path) -> None:
             key = f"{name}.{field}"
             stored = tensors.get(key)
             if stored is None:
-                raise _broken(folder, key)
+                raise broken(folder, key)
             if stored.dtype == torch.uint8 and packs(module) and field == "weight":
                 stored = _blocks_checked(stored, empty, folder, key)
             elif stored.shape != empty.shape or not torch.isfinite(stored).all():
-                raise _broken(folder, key)
+                raise broken(folder, key)
             if stored.dtype != torch.uint8:
                 values = stored.to(embedding.device, embedding.dtype)
                 setattr(module, field, nn.Parameter(values, requires_grad=False))
@@ -289,9 +240,9 @@ def _fill(network: nn.Module, tensors: dict[str, Tensor], folder: Path) -> None:
 
 def _blocks_checked(blocks: Tensor, empty: Tensor, folder: Path, key: str) -> Tensor:
     if blocks.shape != four_bit_blocks(torch.zeros(empty.shape)).shape:
-        raise _broken(folder, key)
+        raise broken(folder, key)
     if not torch.isfinite(dequantised(blocks)).all():
-        raise _broken(folder, key)
+        raise broken(folder, key)
     return blocks
 
 
@@ -301,11 +252,4 @@ def _four_bit_linear(blocks: Tensor, bias: Tensor | None, like: Tensor) -> nn.Mo
     packed = packed_linear(codes, bias, like.device) if like.dtype == torch.bfloat16 else None
     return packed or dense_linear(
         dequantised(blocks).to(like), None if bias is None else bias.to(like)
-    )
-
-
-def _broken(folder: Path, key: str) -> ExplorerError:
-    return ExplorerError(
-        f"The draft model in {folder} is incomplete or does not fit its {CONFIG} ({key}): train "
-        "or download it again."
     )

@@ -25,9 +25,7 @@ from torch import Tensor, nn
 from explorer.kernels.linears import rounded_straight_through
 from explorer.models.base import LanguageModel
 from explorer.models.draft import (
-    DraftConfig,
     DraftModel,
-    Storage,
     draft_model,
     first_layers,
     load_draft,
@@ -35,6 +33,7 @@ from explorer.models.draft import (
     packs,
     save_draft,
 )
+from explorer.models.draft_files import DraftConfig, Storage
 from explorer.training.data import Conversation, pick_draft_vocabulary
 from explorer.training.distil import distribution_loss, reply_states
 from explorer.training.draft_quality import FIGURES, HeldOut, draft_quality

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from explorer.analysis.cost_curve import CostCurve
-from explorer.analysis.diagnosis import Case, Probe, diagnose
+from explorer.analysis.diagnosis import diagnose
+from explorer.analysis.diagnosis_case import Case, Probe
 from explorer.analysis.head_report import accuracy_report
 from explorer.analysis.joint_counts import ranked_text
 from explorer.analysis.ledger import ledger

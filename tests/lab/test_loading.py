@@ -6,7 +6,8 @@ import pytest
 
 import explorer
 from explorer.decoding.loop import StepResult
-from explorer.models.draft import DraftConfig, first_layers, save_draft
+from explorer.models.draft import first_layers, save_draft
+from explorer.models.draft_files import DraftConfig
 from explorer.records.errors import ExplorerError
 from explorer.records.settings import decode_settings
 from tests.weights.tiny_gguf import VOCAB, write_gguf

@@ -14,7 +14,8 @@ from explorer.kernels.linears import (
     four_bit_blocks,
 )
 from explorer.kernels.packed import PACKED
-from explorer.models.draft import DraftConfig, draft_model, first_layers, load_draft, save_draft
+from explorer.models.draft import draft_model, first_layers, load_draft, save_draft
+from explorer.models.draft_files import DraftConfig
 from explorer.models.loader import load_model
 from explorer.records.errors import ExplorerError
 from explorer.weights.folders import CONFIG, WEIGHTS

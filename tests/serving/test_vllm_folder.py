@@ -107,7 +107,8 @@ def test_what_vllm_reads_itself_is_named_and_not_loaded(monkeypatch, tmp_path):
 
 
 def test_a_trained_draft_becomes_a_model_of_its_own(gguf, tmp_path):
-    from explorer.models.draft import DraftConfig, first_layers, save_draft
+    from explorer.models.draft import first_layers, save_draft
+    from explorer.models.draft_files import DraftConfig
 
     network = first_layers(gguf.network, 1)
     torch.nn.init.normal_(network.model.layers[0].mlp.down_proj.weight, std=0.5)
