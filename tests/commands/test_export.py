@@ -10,7 +10,7 @@ from explorer.heads.checkpoints import load_heads, save_heads
 from explorer.heads.export import FORMATS
 from explorer.lab import exporting
 from tests.commands.fakes import refused
-from tests.heads.test_checkpoints import base
+from tests.heads.checkpoint_files import base
 from tests.heads.test_heads import K, make
 
 

@@ -9,7 +9,7 @@ from explorer.heads.export import FORMATS, export_heads
 from explorer.heads.hydra import new_heads
 from explorer.heads.vocabulary import over_whole_vocabulary
 from explorer.records.errors import ExplorerError
-from tests.heads.test_checkpoints import base
+from tests.heads.checkpoint_files import base
 from tests.heads.test_heads import H, K, V, config, kinds, make
 
 KEPT = ("block_weight", "block_bias", "projection", "token_map")

@@ -9,7 +9,7 @@ from explorer.heads.hydra import first_heads
 from explorer.measuring.head_set import HeadSet
 from explorer.measuring.parameters import parameters_of
 from explorer.records.errors import ExplorerError
-from tests.heads.test_checkpoints import base, public_config
+from tests.heads.checkpoint_files import base, public_config
 from tests.heads.test_heads import H, K, V
 from tests.tiny_lab import VOCAB, tiny_lab
 
