@@ -109,6 +109,8 @@ export interface BenchReport {
   fastest: string;
   /** Why the timings say little, in a sentence; empty where the machine was at rest. */
   busy: string;
+  /** Whether each method is faster than plain by more than its interval, or not clearly. */
+  verdicts: Record<string, "even" | "fast" | "slow">;
   /** The cost curve in a line; empty if it was not measured. */
   curve_sentence: string;
   /** How to read the predictions; empty without prompts. */

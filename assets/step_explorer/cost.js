@@ -3,7 +3,8 @@
 import { card } from "./card.js";
 import { h, replace } from "./dom.js";
 import { milliseconds, plural, ratio } from "./numbers.js";
-import { nameOf, stepMs } from "./trace.js";
+import { stepMs } from "./times.js";
+import { nameOf } from "./trace.js";
 
 /**
  * @import { Explorer } from "./main.js"

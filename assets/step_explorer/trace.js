@@ -2,11 +2,12 @@
 
 /**
  * @import { AttentionHead, Header, Lane as LaneRecord, Piece, Position, RaceFigures } from "../../types/records.js"
- * @import { Step, Timings, TopTokens, Trace as TraceRecord, TreeShape } from "../../types/records.js"
+ * @import { Step, TopTokens, Trace as TraceRecord, TreeShape } from "../../types/records.js"
  * @import { EmittedToken, Shape } from "../../types/page.js"
  */
 
 import { shapeOf } from "./shape.js";
+import { finishedBy, median, stepMs } from "./times.js";
 
 export const FORMAT_VERSION = 2;
 export const MAX_ATTENTION = 4096; // heads that a file may carry
@@ -256,43 +257,11 @@ export class Trace extends Lane {
 }
 
 /**
- * A step's time on its lane's clock: everything but recording.
- * @param {{ timings: Timings }} step
- */
-export function stepMs(step) {
-  const { heads, draft, verify, accept, commit } = step.timings;
-  return heads + draft + verify + accept + commit;
-}
-
-/**
  * Rows of a lookahead window, in the same pass as the tree's; its corner is the tree's root.
  * @param {{ lookahead?: Step["lookahead"] }} step
  */
 export const extraRows = ({ lookahead }) =>
   Math.max(0, (lookahead?.window ?? []).flat().length - 1);
-
-/** @param {number[]} values */
-export function median(values) {
-  if (values.length === 0) return null;
-  const sorted = Float64Array.from(values).sort();
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
-}
-
-/**
- * How many of the ascending times are at most `seconds` (with room for rounding).
- * @param {number[]} times
- * @param {number} seconds
- */
-function finishedBy(times, seconds) {
-  let [low, high] = [0, times.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (times[middle] <= seconds + 1e-9) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
 
 /**
  * What a lane is called.

@@ -5,7 +5,8 @@ import { count, milliseconds, ordinal, plural, probability } from "./numbers.js"
 import { GUESSED, GUESSES, NODES, STEPS } from "./reasons.js";
 import { COINS_STAGE } from "./store.js";
 import { shortened } from "./text.js";
-import { extraRows, stepMs } from "./trace.js";
+import { stepMs } from "./times.js";
+import { extraRows } from "./trace.js";
 
 /**
  * @import { Trace } from "./trace.js"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel as Schema
 from pydantic import ConfigDict, Field, computed_field
 
@@ -20,6 +22,7 @@ from explorer.records.methods import PLAIN
 from explorer.records.peak_memory import PeakMemory
 
 HEADS_METHODS = ("medusa", "hydra")
+Verdict = Literal["even", "fast", "slow"]
 OFTEN_SAID = 0.01  # of the base model: what Medusa heads are often said to add at most
 
 
@@ -75,6 +78,16 @@ class BenchReport(Schema):
 
     @computed_field
     @property
+    def verdicts(self) -> dict[str, Verdict]:
+        """Whether each method is faster than plain by more than its interval, or not clearly."""
+        return {
+            name: verdict(speedup, details.half_width)
+            for name, details in self.details.items()
+            if (speedup := self.methods[name].speedup) is not None
+        }
+
+    @computed_field
+    @property
     def curve_sentence(self) -> str:
         """The cost curve in a line; empty if it was not measured."""
         return "" if self.cost_curve is None else curve_sentence(self.cost_curve)
@@ -100,6 +113,13 @@ class BenchReport(Schema):
             if name in self.details and (memory := self.details[name].memory):
                 return memory_sentence(name, memory)
         return ""
+
+
+def verdict(speedup: float, half_width: float | None) -> Verdict:
+    """A speedup over plain; "even" where its 95 % interval contains 1, or is not known."""
+    if half_width is None or abs(speedup - 1) < half_width:
+        return "even"
+    return "fast" if speedup > 1 else "slow"
 
 
 def verdict_sentence(

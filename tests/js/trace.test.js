@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { median, nameOf, stepMs, Trace } from "../../assets/step_explorer/trace.js";
+import { median, stepMs } from "../../assets/step_explorer/times.js";
+import { nameOf, Trace } from "../../assets/step_explorer/trace.js";
 import { header, plain, record, rootStep, step, trace } from "./records.js";
 
 const two = () => trace({ steps: [step(), rootStep({ index: 1, context_length: 5 })] });

@@ -13,6 +13,7 @@ from explorer.analysis.compared import (
 from explorer.analysis.cost_curve import CostCurve
 from explorer.analysis.predictions import Prediction
 from explorer.analysis.races import Difference, PromptFigures
+from explorer.measuring.bench_report import verdict
 
 
 def race(number: int, method: str, verdict: str | None = "same") -> PromptFigures:
@@ -101,3 +102,11 @@ def test_a_rule_that_the_measurement_contradicts_is_wrong():
     found = prediction(None, 1.75)
     assert found.published_is_wrong
     assert not found.corrected_is_wrong
+
+
+@pytest.mark.parametrize(
+    ("speedup", "half_width", "expected"),
+    [(1.2, 0.1, "fast"), (0.8, 0.1, "slow"), (1.05, 0.1, "even"), (1.5, None, "even")],
+)
+def test_a_method_is_faster_only_by_more_than_the_interval(speedup, half_width, expected):
+    assert verdict(speedup, half_width) == expected
