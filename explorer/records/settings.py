@@ -66,8 +66,8 @@ class DecodeSettings(BaseModel):
     ] = Field(
         default="auto",
         title="Candidate tree",
-        description="auto: each step checks the guesses expected to repay their cost here; fixed: one "
-        "tree for all steps; also root, chain:3, cartesian:3,2,1, dynamic:8, or rank paths "
+        description="auto: each step checks the guesses expected to repay their cost here; fixed: "
+        "one tree for all steps; also root, chain:3, cartesian:3,2,1, dynamic:8, or rank paths "
         "(medusa_choices) as JSON: [[0], [1], [0, 0]]",
     )
     acceptance: Acceptance = Field(
