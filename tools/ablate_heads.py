@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))
 import explorer  # noqa: E402
 from explorer.models.base import LanguageModel  # noqa: E402
 from explorer.records.errors import ExplorerError  # noqa: E402
-from explorer.training.fitting import Progress  # noqa: E402
+from explorer.records.progress import TrainingProgress  # noqa: E402
 from explorer.training.medusa1 import train_heads  # noqa: E402
 from explorer.training.options import TrainOptions  # noqa: E402
 from explorer.weights.folders import WEIGHTS  # noqa: E402
@@ -49,7 +49,7 @@ def ablate(
     options: TrainOptions,
     names: Sequence[str],
     configurations: Mapping[str, dict[str, Any]] = CONFIGURATIONS,
-    progress: Progress = lambda _: None,
+    progress: TrainingProgress = lambda _: None,
 ) -> Iterator[dict[str, Any]]:
     """Train the named configurations, each in its own folder of `options.out`; yields their lines.
 

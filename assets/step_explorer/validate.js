@@ -3,7 +3,7 @@
 import { NODES, STEPS } from "./reasons.js";
 import { MAX_ATTENTION } from "./trace.js";
 
-const MAX_NODES = 513;
+const MAX_ROWS = 513;
 export const MAX_STEPS = 4_096; // of a run, each of which writes a token
 const MAX_MILLISECONDS = 1e12;
 const MAX_TOP = 16;
@@ -115,7 +115,7 @@ function treesFault(trees) {
  */
 function isTree(tree) {
   if (!isObject(tree) || !isText(tree.name)) return false;
-  if (!listOf(tree.paths, (path) => listOf(path, isCount) && path.length > 0, MAX_NODES - 1)) {
+  if (!listOf(tree.paths, (path) => listOf(path, isCount) && path.length > 0, MAX_ROWS - 1)) {
     return false;
   }
   const seen = new Set([""]);

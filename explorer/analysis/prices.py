@@ -11,7 +11,7 @@ from __future__ import annotations
 from explorer.analysis.cost_curve import CostCurve
 from explorer.records.prices import Prices
 
-MAX_NODES = 64
+PRICED_NODES = 64
 
 
 def node_prices(curve: CostCurve, speedup: float, head_ms: float = 0.0) -> Prices:
@@ -21,7 +21,7 @@ def node_prices(curve: CostCurve, speedup: float, head_ms: float = 0.0) -> Price
     plain decoding. `head_ms`: one head more, where heads draft one after the other.
     """
     worth = max(speedup, 1.0)
-    nodes = min(MAX_NODES, max(1, curve.rows[-1] - 1))
+    nodes = min(PRICED_NODES, max(1, curve.rows[-1] - 1))
     return Prices(
         rows=tuple(worth * (curve.at(k + 1) - 1.0) for k in range(nodes + 1)),
         depth=worth * head_ms / curve.one_row_ms,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel as Schema
+from pydantic import ConfigDict, Field, model_validator
 
 HeadKind = Literal["own", "shared", "draft_vocab"]
 Architecture = Literal["medusa", "hydra"]
 
 
-class HeadsConfig(BaseModel):
+class HeadsConfig(Schema):
     """What `config.json` of a head checkpoint says."""
 
     model_config = ConfigDict(extra="ignore")

@@ -50,7 +50,7 @@ MIN_TRUST = 0.3  # a lower value comes from too few texts, not from the heads
 QUICK_REST_MS = 0.5  # draft, accept and commit, until a run has measured them
 SEARCH_REPEATS = 3
 MIN_POSITIONS = 1000  # near a context length; with fewer, all texts are used
-MAX_NODES = 127  # of a tree; the widest measured pass is one row more
+MEASURED_NODES = 127  # of a tree; the widest measured pass is one row more
 GUESSED_FIRST = (0.5, 0.34, 0.26, 0.2, 0.16)  # assumed top-1 of heads 1, 2, … without measurements
 GUESSED_DECAY = 0.35  # from one rank to the next
 
@@ -177,7 +177,7 @@ def _by_rows(key: Key, costs: Costs, texts: list[np.ndarray], basis: Basis) -> C
     joint = counts_at(index, TOP_HEADS)
 
     def search(counts: JointCounts) -> Calibration:
-        order = greedy_order(counts.success, MAX_NODES, len(joint.accuracy), TOP_HEADS)
+        order = greedy_order(counts.success, MEASURED_NODES, len(joint.accuracy), TOP_HEADS)
         return choose(
             key,
             order,
@@ -198,7 +198,7 @@ def _by_rows(key: Key, costs: Costs, texts: list[np.ndarray], basis: Basis) -> C
 
 def _by_guess(key: Key, costs: Costs, heads: int) -> Calibration:
     accuracy = guessed_accuracy(heads)
-    order = greedy_order(product_success(accuracy), MAX_NODES, heads, len(accuracy[0]))
+    order = greedy_order(product_success(accuracy), MEASURED_NODES, heads, len(accuracy[0]))
     return with_context_trees(
         costs, lambda costs, context: choose(key, order, costs, accuracy, basis="guess")
     )

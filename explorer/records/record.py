@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidatorFunctionWrapHandler, WrapValidator
+from pydantic import BaseModel as Schema
+from pydantic import ConfigDict, Field, ValidatorFunctionWrapHandler, WrapValidator
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -40,7 +41,7 @@ def without(given: Any, *computed: str) -> Any:
     return given
 
 
-class Record(BaseModel):
+class Record(Schema):
     """Base of all trace records: immutable, and strict about unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

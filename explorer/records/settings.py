@@ -5,14 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    StringConstraints,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BaseModel as Schema
+from pydantic import ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from explorer.records.errors import ExplorerError, first_fault
 from explorer.records.methods import parameters
@@ -43,7 +37,7 @@ MAX_TREE_CHARACTERS = 20_000
 MIN_TEMPERATURE = 1e-3  # below this, float32 logits overflow and only the argmax is left
 
 
-class DecodeSettings(BaseModel):
+class DecodeSettings(Schema):
     """How to decode one prompt.
 
     `acceptance` auto means greedy at temperature 0 and sample (lossless) above it. `epsilon` and

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel as Schema
+from pydantic import ConfigDict, Field, ValidationError
 
 from explorer.records.record import Entries, TokenId
 from explorer.records.serving import MAX_ARRIVALS, MAX_DRAFTS, Speculation
@@ -17,7 +18,7 @@ from explorer.records.serving import MAX_ARRIVALS, MAX_DRAFTS, Speculation
 Told = Annotated[int, Field(ge=0, lt=2**40)]
 
 
-class _Message(BaseModel):
+class _Message(Schema):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 

@@ -34,10 +34,11 @@ from explorer.models.draft import (
     save_draft,
 )
 from explorer.models.draft_files import DraftConfig, Storage
+from explorer.records.progress import TrainingProgress
 from explorer.training.data import Conversation, pick_draft_vocabulary
 from explorer.training.distil import distribution_loss, reply_states
 from explorer.training.draft_quality import FIGURES, HeldOut, draft_quality
-from explorer.training.fitting import FitOptions, Progress, fit
+from explorer.training.fitting import FitOptions, fit
 from explorer.training.hidden_cache import HiddenCache, hidden_cache
 from explorer.training.medusa1 import split_data
 from explorer.training.precision import mixed_precision
@@ -69,7 +70,7 @@ class DraftResult(Schema):
 
 
 def train_draft(
-    model: LanguageModel, options: DraftOptions, progress: Progress = lambda _: None
+    model: LanguageModel, options: DraftOptions, progress: TrainingProgress = lambda _: None
 ) -> DraftResult:
     """Train, measure and save a draft for `model`.
 

@@ -17,20 +17,21 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import torch
-from pydantic import BaseModel, Field
+from pydantic import BaseModel as Schema
+from pydantic import Field
 from torch import Tensor
 
 from explorer.models.base import LanguageModel
 from explorer.records.errors import ExplorerError
+from explorer.records.progress import TrainingProgress
 from explorer.training.data import Conversation, fingerprint
 from explorer.training.distil import epoch_batches
 from explorer.training.log import TrainingLog
 
-Progress = Callable[[dict[str, Any]], None]
 CHECKPOINT = "unfinished.pt"
 
 
-class FitOptions(BaseModel):
+class FitOptions(Schema):
     """The text, and how long and how gently to train on it."""
 
     data: Path
@@ -97,7 +98,7 @@ def fit(
     options: FitOptions,
     lengths: Sequence[int],
     key: str,
-    progress: Progress,
+    progress: TrainingProgress,
 ) -> list[dict[str, Any]]:
     """Train on conversations of the given lengths; returns the history, a record an epoch.
 
@@ -184,7 +185,12 @@ class _EpochLog:
     """Sums over the updates of one epoch, whose means `progress` gets."""
 
     def __init__(
-        self, epoch: int, epochs: int, updates: int, sums: dict[str, float], progress: Progress
+        self,
+        epoch: int,
+        epochs: int,
+        updates: int,
+        sums: dict[str, float],
+        progress: TrainingProgress,
     ) -> None:
         self.head = {"phase": "training", "epoch": epoch, "epochs": epochs, "total": updates}
         self.sums, self.progress, self.began = sums, progress, time.perf_counter()

@@ -14,7 +14,6 @@ from __future__ import annotations
 import random
 import time
 from collections import deque
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +26,11 @@ from explorer.models.base import LanguageModel
 from explorer.models.chat import encode_prompt, require_known
 from explorer.models.chat_template import rendered
 from explorer.records.errors import ExplorerError
+from explorer.records.progress import TrainingProgress
 from explorer.training.data import distinct_share
 from explorer.training.journal import Journal
 from explorer.training.slots import TextInProgress, decode_together
 
-Progress = Callable[[dict[str, Any]], None]
 MARK = "\N{OBJECT REPLACEMENT CHARACTER}"
 LOOP_WINDOW = 96  # last tokens that are checked for a loop while a reply is written
 LOOP_CHECK = 32  # tokens between two checks
@@ -136,7 +135,7 @@ def generate_data(
     model: LanguageModel,
     options: DataOptions,
     asked: list[str],
-    progress: Progress = lambda _: None,
+    progress: TrainingProgress = lambda _: None,
     openings: list[str] | None = None,
 ) -> DataResult:
     """Write self-distilled conversations to `options.out`, a gzip JSON-lines file.

@@ -11,21 +11,20 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 
 from explorer.models.base import LanguageModel
 from explorer.records.errors import ExplorerError
+from explorer.records.progress import TrainingProgress
 from explorer.training.data import Conversation, fingerprint, right_padded
 
 TOKENS_PER_BATCH = 4096
-Progress = Callable[[dict[str, Any]], None]
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ def hidden_cache(
     model: LanguageModel,
     conversations: Sequence[Conversation],
     folder: str | Path,
-    progress: Progress = lambda _: None,
+    progress: TrainingProgress = lambda _: None,
 ) -> HiddenCache:
     """The cache for these conversations under `folder`: made, finished or just opened."""
     place = Path(folder) / f"hidden-{cache_key(model, conversations)}"
@@ -90,7 +89,7 @@ def _fill(
     conversations: Sequence[Conversation],
     starts: list[int],
     path: Path,
-    progress: Progress,
+    progress: TrainingProgress,
 ) -> None:
     """Compute what the file at `path` lacks; `done.json` beside it counts finished batches."""
     marker = path.with_name("done.json")

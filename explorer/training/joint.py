@@ -28,8 +28,9 @@ from explorer.heads.heads_config import Architecture, HeadKind
 from explorer.models.adapters import lossless_sentence
 from explorer.models.base import LanguageModel
 from explorer.records.errors import ExplorerError
+from explorer.records.progress import TrainingProgress
 from explorer.training.data import Conversation
-from explorer.training.fitting import FitOptions, Progress, fit
+from explorer.training.fitting import FitOptions, fit
 from explorer.training.heads_step import require_same_split
 from explorer.training.held_out_ranks import save_held_out_ranks
 from explorer.training.hidden_cache import hidden_cache
@@ -97,7 +98,7 @@ class JointResult(Schema):
 
 
 def train_joint(
-    model: LanguageModel, options: JointOptions, progress: Progress = lambda _: None
+    model: LanguageModel, options: JointOptions, progress: TrainingProgress = lambda _: None
 ) -> JointResult:
     """Tune `model` and its heads together; its weights in memory change, its files never do.
 
@@ -148,7 +149,7 @@ def _heads_alone(
     model: LanguageModel,
     options: JointOptions,
     conversations: list[Conversation],
-    progress: Progress,
+    progress: TrainingProgress,
 ) -> MedusaHeads:
     """Stage one: heads trained on the untouched model, given or made now, in float32."""
     folder = options.start_from or options.out / STAGE_ONE

@@ -21,6 +21,7 @@ from explorer.heads.heads_config import HeadsConfig
 from explorer.heads.hydra import ARCHITECTURES, HydraHeads, copy_heads, new_heads
 from explorer.models.base import LanguageModel
 from explorer.records.errors import ExplorerError
+from explorer.records.progress import TrainingProgress
 from explorer.training.data import (
     Conversation,
     coverage_of,
@@ -31,7 +32,7 @@ from explorer.training.data import (
     vocabulary_size,
 )
 from explorer.training.evaluate import head_accuracy
-from explorer.training.fitting import Progress, fit
+from explorer.training.fitting import fit
 from explorer.training.heads_step import (
     as_stored,
     head_losses,
@@ -46,7 +47,7 @@ from explorer.training.targets import Targets, build_targets
 
 
 def train_heads(
-    model: LanguageModel, options: TrainOptions, progress: Progress = lambda _: None
+    model: LanguageModel, options: TrainOptions, progress: TrainingProgress = lambda _: None
 ) -> TrainResult:
     """Train, measure and save Medusa or Hydra heads for `model`.
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel as Schema
+from pydantic import Field
 
 from explorer.heads.head_storage import Storage
 from explorer.heads.heads_config import Architecture, HeadKind
@@ -59,7 +60,7 @@ class TrainOptions(FitOptions):
     )
 
 
-class TrainResult(BaseModel):
+class TrainResult(Schema):
     """The result of training: its path, and its accuracy on held-out text.
 
     `accuracy["top1"][k - 1]` is the share of held-out targets that head k ranks first.

@@ -34,7 +34,7 @@ def cached(repo: str, filename: str) -> Path | None:
     return Path(found) if isinstance(found, str) else None
 
 
-def cache_folder() -> Path:
+def hub_folder() -> Path:
     """Where the Hub client keeps what it downloads."""
     from huggingface_hub import constants
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel as Schema
+from pydantic import ConfigDict, Field, ValidationError
 
 from explorer.records.errors import ExplorerError, first_fault
 from explorer.records.paths import ROOT
@@ -28,7 +29,7 @@ VICUNA = (
 )
 
 
-class Preset(BaseModel):
+class Preset(Schema):
     """A base model and its heads.
 
     `model` is a Hub id (`owner/repo`) or, for a GGUF, `owner/repo:file.gguf`. `sha256`, `size`
@@ -120,7 +121,7 @@ PRESETS: dict[str, Preset] = {preset.name: preset for preset in _PRESETS}
 DEFAULT = PRESETS["default"]
 
 
-class ModelOptions(BaseModel):
+class ModelOptions(Schema):
     """Which model and heads to load, and how to run them.
 
     `model` (a Hub id, a local folder or a GGUF file) replaces the preset's; the preset's heads

@@ -55,7 +55,7 @@ def find_weights(options: ModelOptions, progress: Progress | None = None) -> Wei
         return local
     repo, _, filename = source.partition(":")
     if filename:
-        with _disk_errors(hub.cache_folder(), "HF_HOME"):
+        with _disk_errors(hub.hub_folder(), "HF_HOME"):
             return Weights(gguf=_local_gguf(hub.download(repo, filename)))
     return Weights(folder=repo)
 

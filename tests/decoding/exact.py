@@ -22,6 +22,13 @@ from explorer.models.clock import HostStopwatch
 LENGTH = 3
 PROMPT = (1, 0, 1)
 Texts = dict[tuple[int, ...], float]
+SETTINGS = {
+    "temperature 0.5": {"temperature": 0.5},
+    "temperature 1": {"temperature": 1.0},
+    "temperature 1.5, top-p": {"temperature": 1.5, "top_p": 0.8},
+    "temperature 1, top-k": {"temperature": 1.0, "top_k": 2},
+    "temperature 1.5, top-p, top-k": {"temperature": 1.5, "top_k": 3, "top_p": 0.9},
+}
 
 
 class Oracle:

@@ -18,16 +18,10 @@ from explorer.decoding.drafter import Draft
 from explorer.decoding.sampling import Draws, distribution
 from explorer.decoding.tree import Tree, chain
 from explorer.records.settings import DecodeSettings
+from tests.decoding.exact import SETTINGS
 
 VOCAB, LENGTH, RUNS = 4, 3, 4000
 FILTERS = ("temperature", "top_p", "top_k")
-SETTINGS = {
-    "temperature 0.5": {"temperature": 0.5},
-    "temperature 1": {"temperature": 1.0},
-    "temperature 1.5, top-p": {"temperature": 1.5, "top_p": 0.8},
-    "temperature 1, top-k": {"temperature": 1.0, "top_k": 2},
-    "temperature 1.5, top-p, top-k": {"temperature": 1.5, "top_k": 3, "top_p": 0.9},
-}
 
 
 class Table:

@@ -22,6 +22,7 @@ from explorer.decoding.sampling import TEXT, Draws, coin, distribution, drafting
 from explorer.decoding.tree import chain
 from explorer.records.settings import DecodeSettings
 from tests.decoding.exact import (
+    SETTINGS,
     TableHeads,
     TableModel,
     TokenCache,
@@ -32,13 +33,6 @@ from tests.decoding.exact import (
 )
 
 VOCAB = 4
-SETTINGS = {
-    "temperature 0.5": {"temperature": 0.5},
-    "temperature 1": {"temperature": 1.0},
-    "temperature 1.5, top-p": {"temperature": 1.5, "top_p": 0.8},
-    "temperature 1, top-k": {"temperature": 1.0, "top_k": 2},
-    "temperature 1.5, top-p, top-k": {"temperature": 1.5, "top_k": 3, "top_p": 0.9},
-}
 EQUAL = 1e-5  # float32 probabilities, multiplied
 LARGE = 0.01  # total variation that a mutant must reach
 

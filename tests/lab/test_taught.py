@@ -6,17 +6,13 @@ from explorer.lab.taught import RACED, taught
 from explorer.training.class_record import Begun
 from explorer.training.classroom import Lesson
 from tests.tiny_lab import tiny_lab
-from tests.training.tiny import counting_text, write_lines
+from tests.training.tiny import long_counting_text, write_lines
 
 
 @pytest.fixture
 def seen(tmp_path):
     data = tmp_path / "text.jsonl.gz"
-    lines = [line for line in counting_text(200) if len(line["response"]) >= 12]
-    for line in lines:  # replies of a class are not short
-        last = line["response"][-1]
-        line["response"] = [*line["response"], *((last + i) % 50 for i in range(1, 40))]
-    write_lines(data, lines)
+    write_lines(data, long_counting_text(200))
     size = {"conversations": 20, "held_out": 2, "vocabulary": 50, "num_heads": 2, "batch": 32}
     lesson = Lesson(data, tmp_path / "cache", seconds=0.2, every=0.1, **size)
     return list(taught(tiny_lab(), lesson))

@@ -1,26 +1,18 @@
 """The ablation driver: one line a configuration, once, on the same hidden states."""
 
 import json
-import sys
-from pathlib import Path
 
 import pytest
 
 from explorer.records.errors import ExplorerError
+from tests.tools.scripts import script
 from tests.training.test_medusa1 import options
 from tests.training.tiny import TinyBase
-
-TOOLS = Path(__file__).parents[2] / "tools"
 
 
 @pytest.fixture(scope="module")
 def tool():
-    sys.path.insert(0, str(TOOLS))
-    try:
-        import ablate_heads
-    finally:
-        sys.path.remove(str(TOOLS))
-    return ablate_heads
+    return script("ablate_heads")
 
 
 def test_every_configuration_is_trained_once(tool, tmp_path):

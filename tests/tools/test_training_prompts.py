@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from explorer.records.prompts import read_prompts
+from tests.tools.scripts import script
 
 TOOLS = Path(__file__).parents[2] / "tools"
 COUNT = 1500
@@ -18,12 +19,7 @@ COUNT = 1500
 
 @pytest.fixture(scope="module")
 def tool():
-    sys.path.insert(0, str(TOOLS))
-    try:
-        import make_training_prompts
-    finally:
-        sys.path.remove(str(TOOLS))
-    return make_training_prompts
+    return script("make_training_prompts")
 
 
 @pytest.fixture(scope="module")

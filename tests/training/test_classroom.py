@@ -6,17 +6,13 @@ import torch
 from explorer.heads.checkpoints import load_heads
 from explorer.training.classroom import Classroom, Lesson
 from explorer.training.heads_step import head_losses, heads_loss
-from tests.training.tiny import TinyBase, counting_text, write_lines
+from tests.training.tiny import TinyBase, long_counting_text, write_lines
 
 
 @pytest.fixture
 def classroom(tmp_path):
     data = tmp_path / "text.jsonl.gz"
-    long = [line for line in counting_text(300) if len(line["response"]) >= 12]
-    for line in long:  # replies of a class are not short
-        last = line["response"][-1]
-        line["response"] = [*line["response"], *((last + i) % 50 for i in range(1, 40))]
-    write_lines(data, long)
+    write_lines(data, long_counting_text(300))
     lesson = Lesson(
         data,
         tmp_path / "cache",

@@ -73,6 +73,15 @@ def counting_text(conversations: int = 60, seed: int = 0) -> list[dict]:
     return lines
 
 
+def long_counting_text(conversations: int) -> list[dict]:
+    """`counting_text` with 39 tokens more in each reply: replies of a class are not short."""
+    lines = [line for line in counting_text(conversations) if len(line["response"]) >= 12]
+    for line in lines:
+        last = line["response"][-1]
+        line["response"] = [*line["response"], *((last + i) % 50 for i in range(1, 40))]
+    return lines
+
+
 def branching_text(conversations: int = 60, seed: int = 0) -> list[dict]:
     """Threes that count upwards from a start that nothing foretells."""
     rng = random.Random(seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar
 
 from explorer.measuring.race import interleave
@@ -12,6 +12,7 @@ from explorer.records.continuation import Continuation
 from explorer.records.errors import ExplorerError
 from explorer.records.events import Event, TraceBuilder
 from explorer.records.methods import METHODS, PLAIN
+from explorer.records.progress import Progress
 from explorer.records.schema import Trace
 from explorer.records.settings import DecodeSettings
 from tests.ui.fake_run import scripted_lane
@@ -125,3 +126,24 @@ class FakeLab:
         for event in self.race(prompt, DecodeSettings(**settings)):
             builder.add(event)
         return builder.trace()
+
+
+class HeldLoad:
+    """A load of a FakeLab that says how far it is, and ends once `gate` is set."""
+
+    def __init__(self) -> None:
+        self.gate = threading.Event()
+
+    def __call__(self, progress: Progress) -> FakeLab:
+        """Load, on the worker's thread."""
+        progress("Downloading", 0.5)
+        self.gate.wait(120)
+        return FakeLab()
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 5.0) -> None:
+    """Until the condition holds; fails if it does not in time."""
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.01)
+    assert condition()

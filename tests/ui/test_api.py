@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
@@ -24,8 +23,7 @@ from explorer.ui.no_files import REFUSAL
 from explorer.ui.serve import serve
 from explorer.ui.start import parser
 from explorer.ui.worker import ModelWorker
-from tests.ui.fakes import FakeLab
-from tests.ui.test_worker import wait_for
+from tests.ui.fakes import FakeLab, HeldLoad, wait_for
 
 RUN_KEYS = {
     "text", "token_ids", "method", "steps", "new_tokens", "continued_tokens", "tokens_per_step",
@@ -236,17 +234,12 @@ def test_a_client_that_goes_away_frees_the_model(slow):
 
 
 def test_a_call_waits_while_the_model_loads():
-    gate = threading.Event()
-
-    def load(progress):
-        gate.wait(120)
-        return FakeLab()
-
+    load = HeldLoad()
     with closing(Served(load=load)) as served:
         job = served.client.submit(prompt="hi", max_new_tokens=3, api_name="/run")
         wait_for(lambda: bool(job.outputs()), 20)
         assert job.outputs()[0] == {"state": "loading", "text": "", "new_tokens": 0}
-        gate.set()
+        load.gate.set()
         assert job.result()["new_tokens"] == 3
 
 

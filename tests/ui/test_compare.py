@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
-import time
 
 import pytest
 
@@ -17,7 +15,7 @@ from explorer.ui.compare_session import CompareSession
 from explorer.ui.limits import PRIVATE, PUBLIC
 from explorer.ui.serve import replay
 from tests.ui.compare_pages import ASKED, begun, handlers_of, messages
-from tests.ui.fakes import FakeLab
+from tests.ui.fakes import HeldLoad, wait_for
 
 RECORDED = ASSETS / "compare" / "recorded.json"
 
@@ -160,22 +158,14 @@ def test_a_file_brings_its_ids_and_categories():
 
 
 def test_before_the_model_is_loaded_it_waits_and_says_so():
-    gate = threading.Event()
-
-    def load(progress):
-        progress("Downloading", 0.5)
-        gate.wait(60)
-        return FakeLab()
-
+    load = HeldLoad()
     handlers = handlers_of(load=load)
-    end = time.monotonic() + 5
-    while handlers.worker.status.text != "Downloading" and time.monotonic() < end:
-        time.sleep(0.01)
+    wait_for(lambda: handlers.worker.status.text == "Downloading")
     worker = json.loads(handlers.tick()[handlers.page.compare])["engine"]
     assert (worker["phase"], worker["fraction"]) == ("loading", 0.5)
     run = begun(handlers)
     assert "starts by itself" in messages(handlers, [next(run)])[0]["text"]
-    gate.set()
+    load.gate.set()
     assert messages(handlers, run)[-1]["phase"] == "done"
 
 

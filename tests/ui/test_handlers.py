@@ -2,7 +2,6 @@ import itertools
 import json
 import subprocess
 import sys
-import threading
 import time
 
 import gradio as gr
@@ -18,7 +17,7 @@ from explorer.ui.serve import build_app, replay
 from explorer.ui.settings import SettingsInputs
 from explorer.ui.start import parser
 from explorer.ui.worker import ModelWorker
-from tests.ui.fakes import FakeLab
+from tests.ui.fakes import FakeLab, HeldLoad
 
 DEFAULTS = {
     "method": "medusa",
@@ -167,17 +166,11 @@ def test_bad_input_is_one_sentence_and_the_app_goes_on(prompt, changes, sentence
 
 
 def test_a_run_before_the_model_is_loaded_says_so_and_waits_for_it():
-    gate = threading.Event()
-
-    def load(progress):
-        progress("Downloading", 0.5)
-        gate.wait(5)
-        return FakeLab()
-
+    load = HeldLoad()
     handlers = handlers_of(load=load)
     run = handlers.run(None, "hi", *values())
     text = next(run)[handlers.page.status]
-    gate.set()
+    load.gate.set()
     assert "starts by itself when the model is ready" in text
     assert "Done" in list(run)[-1][handlers.page.status]
 

@@ -1,19 +1,11 @@
 import threading
-import time
 
 import pytest
 
 from explorer.records.errors import ExplorerError
 from explorer.records.settings import DecodeSettings
 from explorer.ui.worker import ModelWorker
-from tests.ui.fakes import FakeLab
-
-
-def wait_for(condition, seconds: float = 5.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.01)
-    assert condition()
+from tests.ui.fakes import FakeLab, HeldLoad, wait_for
 
 
 def loaded(lab) -> ModelWorker:
@@ -24,20 +16,14 @@ def loaded(lab) -> ModelWorker:
 
 
 def test_loading_reports_its_progress_and_does_not_block():
-    gate = threading.Event()
-
-    def load(progress):
-        progress("Downloading", 0.25)
-        gate.wait(5)
-        return FakeLab()
-
+    load = HeldLoad()
     worker = ModelWorker(load)
     worker.start()
     wait_for(lambda: worker.status.text == "Downloading")
-    assert (worker.status.phase, worker.status.fraction) == ("loading", 0.25)
+    assert (worker.status.phase, worker.status.fraction) == ("loading", 0.5)
     with pytest.raises(ExplorerError):
         worker.race(worker.enter(), "hi", DecodeSettings())
-    gate.set()
+    load.gate.set()
     wait_for(lambda: worker.status.phase == "ready")
 
 

@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel as Schema
+from pydantic import ValidationError
 from tqdm import tqdm
 
 from explorer.commands.console import Console, table
@@ -16,7 +17,7 @@ FIGURES = {"loss": "loss", "tokens/s": "tokens_per_second", "s left": "seconds_l
 PREFIX = "train_"  # distinguishes a setting from a model option of the same name
 
 
-def add_settings(parser: argparse.ArgumentParser, settings: type[BaseModel]) -> None:
+def add_settings(parser: argparse.ArgumentParser, settings: type[Schema]) -> None:
     """One option for each setting of a training run."""
     group = parser.add_argument_group("training")
     for name, field in settings.model_fields.items():
@@ -35,7 +36,7 @@ def add_settings(parser: argparse.ArgumentParser, settings: type[BaseModel]) -> 
         )
 
 
-def settings_from(args: argparse.Namespace, settings: type[BaseModel]) -> Any:
+def settings_from(args: argparse.Namespace, settings: type[Schema]) -> Any:
     """The settings given on the command line, over their defaults. Raises ExplorerError."""
     given = {name: getattr(args, PREFIX + name) for name in settings.model_fields}
     try:
