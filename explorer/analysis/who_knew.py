@@ -43,7 +43,7 @@ class WhoKnew(Schema):
     """All methods on one text.
 
     `overlap`: of each pair, the share of tokens that both would have drafted. The router is an
-    oracle: each step takes the method with most right drafts there, which only the text tells. A
+    oracle: each step takes the method with most right drafts there, which only the text shows. A
     hybrid, which verifies all drafts together, accepts as much, at the cost of all their rows.
     """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from explorer.analysis.diagnosis import Finding
+from explorer.analysis.diagnosis_case import Finding
 from explorer.commands.console import Console, number, table
 from explorer.commands.options import add_decode_options, load_lab, settings_from
 from explorer.commands.prompts import add_prompts_options
@@ -94,8 +94,8 @@ def render(result: dict[str, Any]) -> str:
 def _findings(findings: list[dict[str, Any]]) -> list[str]:
     if not findings:
         return [HEALTHY]
-    told = findings_of([Finding.model_validate(found) for found in findings])
+    rows = findings_of([Finding.model_validate(found) for found in findings])
     return [
         f"{place}. {title} ({costs})\n   {evidence}\n   {remedy}"
-        for place, (title, costs, evidence, remedy) in enumerate(told, start=1)
+        for place, (title, costs, evidence, remedy) in enumerate(rows, start=1)
     ]

@@ -45,8 +45,8 @@ def server_row(
     Where the answers do not say it, what they accepted is that of the whole load.
     """
     found = [answer.speculation for answer in answers if answer.speculation]
-    told = sum(found[1:], found[0]) if found and len(found) == len(answers) else None
-    speculation = told or figures.speculation
+    reported = sum(found[1:], found[0]) if found and len(found) == len(answers) else None
+    speculation = reported or figures.speculation
     if speculation is None or not speculation.steps:
         return None
     drafts = round(speculation.drafted / speculation.steps)

@@ -55,8 +55,8 @@ def test_a_node_off_the_path_is_named_as_its_rule_has_it(trace):
     reasons = [*view.step.verdicts]
     reasons[row] = "untried"
     step = view.step.model_copy(update={"reasons": reasons})
-    told = tree_figure(StepView(step, view.shape, view.pieces))
-    texts = [text for data in told.data for text in data.hovertext or ()]
+    figure = tree_figure(StepView(step, view.shape, view.pieces))
+    texts = [text for data in figure.data for text in data.hovertext or ()]
     assert sum(text.endswith("<br>not tried") for text in texts) == 1
 
 

@@ -30,17 +30,17 @@ const message = (changes) =>
   });
 
 function comparison(missed = () => assert.fail("nothing was missed")) {
-  const told = [];
-  return { told, made: new Comparison(missed, (what) => told.push(what)) };
+  const changes = [];
+  return { changes, made: new Comparison(missed, (what) => changes.push(what)) };
 }
 
 test("events are taken once and in order, whatever is sent twice", async () => {
-  const { told, made } = comparison();
+  const { changes, made } = comparison();
   const races = ["races", [race(0, "medusa", 1.2)]];
   await made.receive(message({ events: [["prompts", [{ id: "p0" }]], races] }));
   await made.receive(message({ first: 1, events: [races, ["report", { prompts: 1 }]] }));
   await made.receive(message({ first: 3, events: [["report", null]], phase: "done" }));
-  assert.deepEqual(told, ["begun", "events", "events", "events"]);
+  assert.deepEqual(changes, ["begun", "events", "events", "events"]);
   assert.equal(made.races.length, 1);
   assert.deepEqual(made.report, { prompts: 1 }); // an old report that was sent again is empty
   assert.equal(made.live, false);
@@ -64,11 +64,11 @@ test("what got lost is asked for", async () => {
 });
 
 test("a run that waits leaves on view what was measured before", async () => {
-  const { told, made } = comparison();
+  const { changes, made } = comparison();
   await made.receive(message({ events: [["report", { prompts: 1 }]], phase: "done" }));
   await made.receive(message({ run: "next", phase: "waiting" }));
   assert.deepEqual([made.run, made.phase, made.report.prompts], ["r", "waiting", 1]);
-  assert.deepEqual(told, ["begun", "events", "status"]);
+  assert.deepEqual(changes, ["begun", "events", "status"]);
   assert.ok(going(made));
 });
 
@@ -155,15 +155,15 @@ test("the CSV has one line a method, as wide as its head, and quotes what needs 
 });
 
 test("the Markdown table says what was measured, with both speeds", () => {
-  const told = markdown(REPORT);
-  assert.match(told, /\| `plain` \| 50\.0 \| – \| 1 \| 1 \| 1\.00 \|/);
+  const text = markdown(REPORT);
+  assert.match(text, /\| `plain` \| 50\.0 \| – \| 1 \| 1 \| 1\.00 \|/);
   assert.match(
-    told,
+    text,
     /\| `medusa` \| 75\.0 \| 50\.4 \| 1\.50× ± 0\.10 \| 1\.49× \| 1\.80 \| 60 % – \|/,
   );
-  assert.match(told, /12\.3 MB \(5\.0 %\) \| 2 of 2 \|/);
+  assert.match(text, /12\.3 MB \(5\.0 %\) \| 2 of 2 \|/);
   assert.match(
-    told,
+    text,
     /\n\ntiny, int4 on a processor, 2 threads, 2026-01-02: 2 prompts, up to 64 tokens each, greedy, tree auto .*\n$/,
   );
 });

@@ -103,14 +103,14 @@ test("what a row sees, in words", () => {
 test("a weight in words: of a row, of a column, and none where a row may not look", () => {
   const head = headOf();
   const columns = prefixColumns(app({ form: "weights" }), view(), head);
-  const told = (row, place) => weightInWords({ columns }, view(), head, row, place);
-  assert.equal(told(3, { row: 3, seen: 3 }), "‘n’ gives 0.20 of its attention to itself.");
-  assert.match(told(3, { row: 3, seen: 2 }), /may not look at ‘m’: it is no ancestor/);
-  assert.match(told(3, { row: 3, seen: 1 }), /gives under 0\.0001 of its attention to ‘l’/);
-  assert.match(told(3, { row: 3, i: 0, column: columns[0] }), /0\.50 .* the first token, ‘b’ at/);
+  const words = (row, place) => weightInWords({ columns }, view(), head, row, place);
+  assert.equal(words(3, { row: 3, seen: 3 }), "‘n’ gives 0.20 of its attention to itself.");
+  assert.match(words(3, { row: 3, seen: 2 }), /may not look at ‘m’: it is no ancestor/);
+  assert.match(words(3, { row: 3, seen: 1 }), /gives under 0\.0001 of its attention to ‘l’/);
+  assert.match(words(3, { row: 3, i: 0, column: columns[0] }), /0\.50 .* the first token, ‘b’ at/);
   assert.match(
-    told(3, { row: 3, i: 1, column: columns[1] }),
+    words(3, { row: 3, i: 1, column: columns[1] }),
     /to 2 other tokens of the text so far/,
   );
-  assert.match(told(3, null), /gives the first token 50 % of its attention \(an attention sink\)/);
+  assert.match(words(3, null), /gives the first token 50 % of its attention \(an attention sink\)/);
 });

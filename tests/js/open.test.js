@@ -32,12 +32,12 @@ test("a trace that was saved is the trace that is opened", async () => {
   assert.deepEqual(trace.record(), record());
 });
 
-for (const [name, [bytes, told]] of Object.entries(FILES)) {
+for (const [name, [bytes, sentence]] of Object.entries(FILES)) {
   test(`a bad file is one sentence that names it: ${name}`, async () => {
     await assert.rejects(opened(bytes), (error) => {
       assert.ok(error instanceof OpenError);
       assert.ok(error.message.startsWith(NAME), error.message);
-      assert.ok(error.message.includes(told), error.message);
+      assert.ok(error.message.includes(sentence), error.message);
       assert.match(error.message, /: [^:]+\.$/); // what to do
       return true;
     });

@@ -16,14 +16,14 @@ test("a recorded run is named, with the step counted from 1", () => {
   assert.equal(hashOf(run(), null, "code", EXAMPLES), "#trace=code");
 });
 
-test("a rival other than plain decoding is told, too", () => {
+test("a rival other than plain decoding is in the link, too", () => {
   const rival = run({}, { method: "hydra" });
   assert.match(hashOf({ ...run(), rival }, 0, null, EXAMPLES), /against=hydra/);
   const plain = run({}, { method: "plain" });
   assert.doesNotMatch(hashOf({ ...run(), rival: plain }, 0, null, EXAMPLES), /against/);
 });
 
-test("a run is told by its example or its prompt, and by settings that are not the usual ones", () => {
+test("a run is named by its example or its prompt, and by settings that are not the usual ones", () => {
   assert.equal(hashOf(run({ prompt: "Write code." }), 0, null, EXAMPLES), "#example=code&step=1");
   assert.equal(hashOf(run(), 0, null, EXAMPLES), "#prompt=Hello&step=1");
   const warm = run({}, { temperature: 0.7, acceptance: "typical", tree: "chain:3" });

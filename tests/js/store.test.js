@@ -9,27 +9,27 @@ beforeEach(() => {
 
 /** A store, and what its one view learnt: for each drawing, which of these keys had changed. */
 function watched(...keys) {
-  const [store, told] = [new Store(), []];
-  store.subscribe((any) => told.push(keys.filter((key) => any(key))));
-  return { store, told };
+  const [store, heard] = [new Store(), []];
+  store.subscribe((any) => heard.push(keys.filter((key) => any(key))));
+  return { store, heard };
 }
 
 test("a view learns once a frame what has changed", () => {
-  const { store, told } = watched("step", "row", "trace");
+  const { store, heard } = watched("step", "row", "trace");
   store.set({ step: 1 });
   store.set({ step: 2, row: 3 });
   store.touch("trace");
   store.flush();
   store.flush();
-  assert.deepEqual(told, [["step", "row", "trace"]]);
+  assert.deepEqual(heard, [["step", "row", "trace"]]);
   assert.equal(store.state.step, 2);
 });
 
 test("a value set again is no change", () => {
-  const { store, told } = watched("step");
+  const { store, heard } = watched("step");
   store.set({ step: null, live: false });
   store.flush();
-  assert.deepEqual(told, []);
+  assert.deepEqual(heard, []);
 });
 
 test("what is done afterwards comes when all views are drawn", () => {

@@ -149,11 +149,11 @@ test("a step in one sentence, and in six stages", () => {
   assert.match(stepSentence(view()), /over 5 rows: 1 guess accepted, 2 tokens gained\.$/);
   const none = view({ emitted: [10], accepted: [0] });
   assert.match(stepSentence(none), /: no guess accepted, 1 token gained\.$/);
-  const told = stages_(view());
-  assert.equal(told.length, 6);
-  assert.match(told[0][2], /2 heads guess/);
-  assert.match(told[5][2], /The cache keeps 2 rows and discards 3; ‘p’ is the next root/);
-  assert.ok(told.every(([, , sentence]) => sentence.endsWith(".")));
+  const described = stages_(view());
+  assert.equal(described.length, 6);
+  assert.match(described[0][2], /2 heads guess/);
+  assert.match(described[5][2], /The cache keeps 2 rows and discards 3; ‘p’ is the next root/);
+  assert.ok(described.every(([, , sentence]) => sentence.endsWith(".")));
 });
 
 test("the row that says most is the first rejected one", () => {

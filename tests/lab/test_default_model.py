@@ -166,8 +166,8 @@ def test_guesses_are_drawn_from_the_predictions_on_record(lab):
     """At temperature 1 what a step drew from is what its heads predicted, in every figure."""
     drawn = {"candidates": "drawn", "temperature": 1.0, "tree": "cartesian:2,2"}
     trace = lab.run(PROMPTS[0], max_new_tokens=24, **drawn)
-    told = [trace.header.prompt_position, *(p for step in trace.steps for p in step.positions)]
-    heads = {position.index: position.heads for position in told}
+    positions = [trace.header.prompt_position, *(p for step in trace.steps for p in step.positions)]
+    heads = {position.index: position.heads for position in positions}
     compared = 0
     for step in trace.steps:
         depths = trace.trees[step.tree].depths

@@ -1,4 +1,4 @@
-"""The audit tells ties from bugs: exact models, noisy ones, and planted bugs."""
+"""The audit distinguishes ties from bugs: exact models, noisy ones, and planted bugs."""
 
 import threading
 from dataclasses import replace

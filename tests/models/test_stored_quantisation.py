@@ -63,7 +63,7 @@ def test_its_own_codes_run_under_their_own_name(nf4, backend):
     assert any("quantised already" in note for note in model.notes)
     theirs = original.model.layers[0].mlp.up_proj.weight
     assert torch.equal(model.network.model.layers[0].mlp.up_proj.weight, theirs)
-    check_model(model)  # on some CPUs the first pass lays the codes out anew
+    check_model(model)  # on some CPUs the first pass lays the codes out again
 
 
 @pytest.mark.parametrize("backend", ["bf16", "fp32"])

@@ -98,7 +98,7 @@ def test_heads_on_vllm(folder, tmp_path):
             record = measuring.count_answers(args, measuring.opened(args.out))
             between = client.counters().since(before)
         row = record.rows[0]
-        assert between == row.speculation  # responses and counters tell the same
+        assert between == row.speculation  # responses and counters agree
         check_steps(record.answer)
         record = measuring.check_greedy(args, record)
     assert record.greedy.tokens > 0

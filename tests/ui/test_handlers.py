@@ -280,7 +280,7 @@ def test_a_model_without_heads_races_plain_against_plain():
 
 
 @pytest.mark.parametrize(
-    ("texts", "temperature", "told"),
+    ("texts", "temperature", "sentence"),
     [
         (([5, 6], [5, 6]), 0.0, "Both methods wrote the same tokens."),
         (([5, 6], [5, 6]), 0.7, "Both methods wrote the same tokens."),
@@ -288,14 +288,14 @@ def test_a_model_without_heads_races_plain_against_plain():
         (([5, 6], [5, 7]), 0.0, "python -m explorer audit"),
     ],
 )
-def test_the_end_of_a_run_says_what_was_compared(texts, temperature, told):
+def test_the_end_of_a_run_says_what_was_compared(texts, temperature, sentence):
     handlers = handlers_of()
     session, _ = finished(handlers)
     settings = session.header.settings.model_copy(update={"temperature": temperature})
     session.header = session.header.model_copy(update={"settings": settings})
     session.tokens = texts
     said = updates.status(handlers.page, session, handlers.worker)[handlers.page.status]
-    assert told in said
+    assert sentence in said
     assert "`" not in said  # no markup of another language
 
 

@@ -47,8 +47,8 @@ def test_it_knows_this_machine_once_a_model_is_loaded(client, worker):
     assert client.get("/learn-live/costs").json() is None
     worker.start()
     worker._thread.submit(lambda: None).result()  # the one thread has loaded before
-    told = client.get("/learn-live/state").json()
-    assert told == {
+    state = client.get("/learn-live/state").json()
+    assert state == {
         "model": FakeLab.description,
         "bandwidth": FakeLab.read_bandwidth,
         "own": False,

@@ -44,19 +44,19 @@ def test_a_prompt_is_run_as_the_chapter_needs_it(worker):
     assert answer.status_code == 200
     assert asked == [(PROMPT["prompt"], SETTINGS)]
     assert not worker.busy
-    told = answer.json()
-    assert Trace.model_validate(told["run"]) == recorded_run("typical")
-    assert told["data"]["whose"] == "your run"
-    assert told["step"] >= 1
+    found = answer.json()
+    assert Trace.model_validate(found["run"]) == recorded_run("typical")
+    assert found["data"]["whose"] == "your run"
+    assert found["step"] >= 1
 
 
 def test_a_run_is_looked_at_without_a_model():
     client = asking(ModelWorker(lambda progress: FakeLab()))
     headers = PAGE | {"content-type": TRACE}
     file = dump_trace(recorded_run("typical"))
-    told = client.post("/learn-live/own/accepting", content=file, headers=headers).json()
-    assert told["run"] is None
-    assert told["data"]["steps"]
+    found = client.post("/learn-live/own/accepting", content=file, headers=headers).json()
+    assert found["run"] is None
+    assert found["data"]["steps"]
     refused = client.post("/learn-live/own/tree", content=file, headers=headers)
     assert refused.status_code == 400
     assert refused.text.startswith("Your last run has no greedy step")
