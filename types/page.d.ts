@@ -161,6 +161,7 @@ export interface CompareSetup {
   }[];
   builtin: PromptRecord[];
   trees: string[];
+  words: Record<string, { label: string; about: string }>; // of the settings
   freeTree: boolean;
   maxPrompts: number;
   maxTokens: number;

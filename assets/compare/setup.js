@@ -106,8 +106,14 @@ function methodBoxes(page) {
   return { element: h("div", { class: "cx-methods" }, ...boxes.map(({ label }) => label)), chosen };
 }
 
+/**
+ * @param {string} input its id
+ * @param {CompareSetup["words"][string]} words
+ */
+const labelFor = (input, { label, about }) => h("label", { for: input, title: about }, label);
+
 /** @param {CompareSetup} setup */
-function settingInputs({ trees, freeTree, newTokens, maxTokens }) {
+function settingInputs({ trees, freeTree, newTokens, maxTokens, words }) {
   const tokens = h("input", {
     type: "number",
     min: 1,
@@ -132,21 +138,9 @@ function settingInputs({ trees, freeTree, newTokens, maxTokens }) {
     element: h(
       "div",
       { class: "cx-settings" },
-      h(
-        "label",
-        { for: "cx-tokens", title: "Both lanes of a race stop here at the latest" },
-        "Max new tokens",
-      ),
+      labelFor("cx-tokens", words.max_new_tokens),
       tokens,
-      h(
-        "label",
-        {
-          for: "cx-tree",
-          title:
-            "Candidate tree of the heads' methods. auto: checks only guesses likely enough to repay their cost here; fixed: the best tree that stays the same",
-        },
-        "Tree",
-      ),
+      labelFor("cx-tree", words.tree),
       tree,
       freeTree ? h("datalist", { id: "cx-trees" }, ...options) : null,
     ),

@@ -24,6 +24,7 @@ from explorer.learn.pages import navigation
 from explorer.records.errors import ExplorerError
 from explorer.records.methods import shown_methods
 from explorer.records.paths import ASSETS
+from explorer.records.settings import setting_words
 
 RECORDED = ASSETS / "compare" / "recorded.json"  # a comparison of all methods, if there is one
 # Folders of the site, and those of assets/ that they come from.
@@ -45,6 +46,7 @@ NOTHING_TO_RUN = {
     "builtin": [],
     "trees": [],
     "freeTree": False,
+    "words": setting_words("max_new_tokens", "tree"),
     "maxPrompts": 0,
     "maxTokens": 0,
     "maxCharacters": 0,

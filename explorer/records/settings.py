@@ -176,6 +176,12 @@ def about(name: str) -> str:
     return f"{rule}{text}{choices}"
 
 
+def setting_words(*names: str) -> dict[str, dict[str, str]]:
+    """Label and explanation of some settings, for a page."""
+    fields = DecodeSettings.model_fields
+    return {name: {"label": fields[name].title or name, "about": about(name)} for name in names}
+
+
 def setting_names() -> list[str]:
     """The names of all settings, those of single methods at the end."""
     return [*DecodeSettings.model_fields, *parameters()]

@@ -10,6 +10,7 @@ import gradio as gr
 
 from explorer.records.methods import shown_methods
 from explorer.records.paths import ASSETS
+from explorer.records.settings import setting_words
 from explorer.ui import panels
 from explorer.ui.compare_request import MAX_FILE_CHARACTERS, built_in_prompts
 from explorer.ui.compare_session import CompareSession
@@ -73,5 +74,6 @@ def setup(limits: Limits) -> dict[str, object]:
         "maxTokens": limits.compared_tokens,
         "maxCharacters": limits.prompt_characters,
         "maxFile": MAX_FILE_CHARACTERS,
+        "words": setting_words("max_new_tokens", "tree"),
         "newTokens": min(DEFAULT_NEW_TOKENS, limits.compared_tokens),
     }
