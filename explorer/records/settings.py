@@ -126,7 +126,7 @@ class DecodeSettings(Schema):
         ge=1,
         le=MAX_NEW_TOKENS,
         title="Max new tokens",
-        description="at most, for both methods of a race",
+        description="maximum length of the reply, in tokens; in a race, for both methods",
     )
     system_prompt: str | None = Field(
         default=None,
