@@ -72,7 +72,7 @@ class ReplayReport(Schema):
 
 
 @dataclass(frozen=True)
-class _Recorded:
+class Recorded:
     """The heads' predictions in a named trace."""
 
     name: str
@@ -117,7 +117,7 @@ def replayed_run(trace: Trace, tree: str) -> list[int]:
     Raises ExplorerError as `replay` does.
     """
     text, sees_path = _recorded("This run", trace), _sees_path([trace])
-    return _steps(tree, [text], PathIndex([text.rows]), text.rows.shape[1], sees_path)[1][0]
+    return steps_by_text(tree, [text], PathIndex([text.rows]), text.rows.shape[1], sees_path)[1][0]
 
 
 def _sees_path(traces: Iterable[Trace]) -> bool:
@@ -126,7 +126,7 @@ def _sees_path(traces: Iterable[Trace]) -> bool:
     return any(step.draft_top and step.trials is None for step in steps)  # trials: drawn
 
 
-def _recorded(name: str, trace: Trace) -> _Recorded:
+def _recorded(name: str, trace: Trace) -> Recorded:
     if trace.header.settings.acceptance == "typical":
         raise ExplorerError(
             f"{name} was written with typical acceptance, whose text depends on the tree: replay "
@@ -138,13 +138,13 @@ def _recorded(name: str, trace: Trace) -> _Recorded:
             f"{name} holds no predictions of heads that could be replayed: record a longer run of "
             "a model that has heads."
         )
-    return _Recorded(name, text)
+    return Recorded(name, text)
 
 
 def _replayed(
-    tree: str, texts: list[_Recorded], index: PathIndex, heads: int, sees_path: bool
+    tree: str, texts: list[Recorded], index: PathIndex, heads: int, sees_path: bool
 ) -> TreeReplay:
-    nodes, found = _steps(tree, texts, index, heads, sees_path)
+    nodes, found = steps_by_text(tree, texts, index, heads, sees_path)
     steps = [tokens for each in found for tokens in each]
     return TreeReplay(
         tree=tree,
@@ -158,8 +158,8 @@ def _replayed(
     )
 
 
-def _steps(
-    name: str, texts: list[_Recorded], index: PathIndex, heads: int, sees_path: bool
+def steps_by_text(
+    name: str, texts: list[Recorded], index: PathIndex, heads: int, sees_path: bool
 ) -> tuple[int, list[list[int]]]:
     """Number of nodes, and for each text, the tokens of every step that the tree takes."""
     if name.startswith(BEST):

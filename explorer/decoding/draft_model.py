@@ -45,14 +45,14 @@ class DraftModelDrafter(Drafter):
         self.cache = KVCache.of(model)
         self._settings = settings
         self._vocab_size = vocab_size
-        self._draw = Draws(settings.seed, positions + 1)
-        self._read: list[int] = []  # the tokens in the cache
+        self.draws = Draws(settings.seed, positions + 1)
+        self.read: list[int] = []  # the tokens in the cache
         self._agreed = 0  # how many of them are known to be the text's
 
     def begin(self, prompt: list[int]) -> None:
         """Read the prompt, if there is room to draft after it."""
         if len(prompt) < self.model.context_length:
-            self._catch_up(prompt)
+            self.catch_up(prompt)
 
     def draft(self, context: Context) -> Draft:
         """K tokens after the root, or fewer at the end of the text."""
@@ -60,7 +60,7 @@ class DraftModelDrafter(Drafter):
         k = min(self._settings.draft_tokens, context.max_depth, room)
         if k < 1:
             return bare_root(context.root)
-        hidden = self._catch_up(context.text)
+        hidden = self.catch_up(context.text)
         tokens, probs = [context.root], [1.0]
         proposals: list[torch.Tensor | None] = []
         for depth in range(k):
@@ -81,30 +81,30 @@ class DraftModelDrafter(Drafter):
             token = int(logits.argmax())
             return token, float(torch.softmax(logits[0], dim=-1)[token]), None
         q = distribution(logits, self._settings)[0]
-        token = self._draw(q, position, drafting(0))
+        token = self.draws(q, position, drafting(0))
         return token, float(q[token]), q
 
-    def _catch_up(self, text: list[int]) -> torch.Tensor:
+    def catch_up(self, text: list[int]) -> torch.Tensor:
         """Make the cache hold `text`; hidden [1, H] of its last token.
 
         Drafts that were rejected are taken back. The last draft of a step was never read: where it
         was accepted, it is read now, together with the root after it.
         """
-        while self._agreed < min(len(text), len(self._read)) and (
-            text[self._agreed] == self._read[self._agreed]
+        while self._agreed < min(len(text), len(self.read)) and (
+            text[self._agreed] == self.read[self._agreed]
         ):
             self._agreed += 1
         kept = min(self._agreed, len(text) - 1)  # the last token's hidden state is needed
         self.cache.rewind(kept)
         hidden = prefill(self.model, text[kept:], self.cache)
-        self._read[kept:] = text[kept:]
+        self.read[kept:] = text[kept:]
         self._agreed = len(text)
         return hidden
 
     def _forward(self, token: int) -> torch.Tensor:
         hidden = self.model.forward(torch.tensor([token]), *ONE_ROW, self.cache)
         self.cache.commit([0])
-        self._read.append(token)
+        self.read.append(token)
         return hidden
 
 

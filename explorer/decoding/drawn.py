@@ -32,7 +32,7 @@ class DrawnMedusaDrafter(Drafter):
         self.heads = heads
         self.tree = tree
         self._settings = settings
-        self._draw = Draws(settings.seed, positions + 1)
+        self.draws = Draws(settings.seed, positions + 1)
 
     def draft(self, context: Context) -> Draft:
         """The tree, cut where the text must end, with drawn tokens at its nodes."""
@@ -76,7 +76,7 @@ class DrawnMedusaDrafter(Drafter):
             if not q.any():
                 drawn.append((drawn[-1][0], 0.0))
                 continue
-            token = self._draw(q, position, drafting(candidate))
+            token = self.draws(q, position, drafting(candidate))
             drawn.append((token, float(q[token])))
             q = without(q, token)
         return drawn

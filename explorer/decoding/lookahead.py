@@ -50,11 +50,11 @@ class LookaheadDrafter(Drafter):
         self._width, self._levels = window, ngram - 1
         self._offsets, self._mask = branch(self._width, self._levels)
         self._random = np.random.default_rng(seed)
-        self._window: list[list[int]] = []  # [levels][W], oldest level first
+        self.window: list[list[int]] = []  # [levels][W], oldest level first
 
     def draft(self, context: Context) -> Draft:
         """The pool's guesses after the root as a tree, and the window's rows."""
-        guesses = self.pool.behind(context.root)
+        guesses = self.pool.after(context.root)
         shortened = [guess[: context.max_depth] for guess in guesses if context.max_depth]
         tree, tokens = guess_tree(context.root, shortened)
         extra = None
@@ -62,7 +62,7 @@ class LookaheadDrafter(Drafter):
             self._place(context.text)
             extra = self._extra(tree.n)
         state = LookaheadState(
-            window=[list(level) for level in self._window] if extra else [],
+            window=[list(level) for level in self.window] if extra else [],
             guesses=guesses,
             pool_size=self.pool.size,
         )
@@ -71,14 +71,14 @@ class LookaheadDrafter(Drafter):
 
     def _place(self, text: list[int]) -> None:
         """Place the window after the text: its corner is the root."""
-        if not self._window:
+        if not self.window:
             filling = self._random.choice(text, (self._levels, self._width))
-            self._window = filling.tolist()
-        self._window[0][0] = text[-1]
+            self.window = filling.tolist()
+        self.window[0][0] = text[-1]
 
     def _extra(self, n: int) -> ExtraRows:
         """The window's rows, its corner left out: that is the tree's root, row 0 of the pass."""
-        rows = [token for level in self._window for token in level][1:]
+        rows = [token for level in self.window for token in level][1:]
         mask = torch.zeros(len(rows), n + len(rows), dtype=torch.bool)
         mask[:, 0] = True
         mask[:, n:] = self._mask
@@ -87,9 +87,9 @@ class LookaheadDrafter(Drafter):
     def update(self, logits: torch.Tensor) -> None:
         """The newest level's predictions [W, V]: n-grams for the pool, and the next level."""
         newest = logits.argmax(dim=-1).tolist()
-        for column in zip(*self._window, newest, strict=True):
+        for column in zip(*self.window, newest, strict=True):
             self.pool.add(list(column))
-        self._window = [*self._window[1:], newest]
+        self.window = [*self.window[1:], newest]
 
 
 class Pool:
@@ -110,7 +110,7 @@ class Pool:
         del known[self._most :]
         self.size += len(known)
 
-    def behind(self, token: int) -> list[list[int]]:
+    def after(self, token: int) -> list[list[int]]:
         """What may follow `token`, the latest first: lists of N − 1 tokens."""
         return [list(guess) for guess in self._behind.get(token, ())]
 

@@ -89,7 +89,7 @@ def calibrate(
         rest_ms=decoded.rest_ms,
         by_depth=heads.config.num_heads if heads.sees_path else 0,
     )
-    calibration = _by_texts(key_of(model, heads), costs, decoded.texts, "prompts")
+    calibration = by_texts(key_of(model, heads), costs, decoded.texts, "prompts")
     if not heads.sees_path:
         calibration = _with_auto(calibration, costs, decoded.texts)
     if save:
@@ -138,7 +138,7 @@ def auto_calibration(
     if table is not None and (table.heads, table.num_heads) != (key.heads, count):
         table = None  # of other heads
     if table is not None and any(table.texts):
-        calibration = _by_texts(key, costs, table.ranked(), "rank table")
+        calibration = by_texts(key, costs, table.ranked(), "rank table")
     else:
         calibration = _by_guess(key, costs, count)
     with contextlib.suppress(ExplorerError):  # then it is measured again next time
@@ -146,7 +146,7 @@ def auto_calibration(
     return calibration
 
 
-def _by_texts(key: Key, costs: Costs, texts: Sequence[RankedText], basis: Basis) -> Calibration:
+def by_texts(key: Key, costs: Costs, texts: Sequence[RankedText], basis: Basis) -> Calibration:
     """The best tree by the accuracy on the texts, and at each context on texts that long."""
     contexts = [curve.context_length for curve in costs.curves]
 

@@ -212,15 +212,16 @@ def _report(
         max_new_tokens=settings.max_new_tokens,
         prompts=len(next(iter(texts.values()))),
         figures=[
-            _figures(rule, temperature, found, texts.get(("sample", temperature)))
+            rule_figures(rule, temperature, found, texts.get(("sample", temperature)))
             for (rule, temperature), found in texts.items()
         ],
     )
 
 
-def _figures(
+def rule_figures(
     rule: str, temperature: float, texts: list[ScoredText], sampled: list[ScoredText] | None
 ) -> RuleFigures:
+    """The figures of a rule at a temperature; `sampled`: the texts of the rule sample, if any."""
     tokens, steps = sum(text.tokens for text in texts), sum(text.steps for text in texts)
     return RuleFigures(
         rule=rule,

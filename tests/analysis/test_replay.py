@@ -59,8 +59,8 @@ def test_the_report_adds_up(traces):
 def test_the_best_tree_is_not_chosen_on_the_trace_it_is_counted_on(monkeypatch):
     """One text's heads are right at rank 0, the others' at rank 1: each is served the other."""
     rows = [np.full((20, 1), rank, dtype=np.int16) for rank in (0, 1, 1)]
-    texts = [module._Recorded(str(i), RankedText(r, 0)) for i, r in enumerate(rows)]
-    nodes, steps = module._steps("best:1", texts, PathIndex([]), 1, False)
+    texts = [module.Recorded(str(i), RankedText(r, 0)) for i, r in enumerate(rows)]
+    nodes, steps = module.steps_by_text("best:1", texts, PathIndex([]), 1, False)
     assert nodes == 1
     assert steps[0] == [1] * 20
 

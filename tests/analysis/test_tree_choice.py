@@ -46,11 +46,11 @@ def test_long_contexts_are_judged_by_long_texts():
     wrong = np.array([[-1, -1]] * 1900 + [[0, -1]] * 100, dtype=np.int16)
     costs = Costs([curve(0.1, 128), curve(0.1, 4096)], 1, 1)
     both = [RankedText(right[:400], 50)] * 5 + [RankedText(wrong, 4000)]
-    found = cal._by_texts(KEY, costs, both, "prompts")
+    found = cal.by_texts(KEY, costs, both, "prompts")
     assert found.fixed_trees[128].paths == ((0,), (0, 0))
     assert found.fixed_trees[4096].paths == ()  # the heads fail there
     few = [RankedText(right[:400], 50)] * 5 + [RankedText(wrong[:900], 4000)]
-    found = cal._by_texts(KEY, costs, few, "prompts")
+    found = cal.by_texts(KEY, costs, few, "prompts")
     assert found.fixed_trees[4096].paths == ((0,), (0, 0))  # too few to say: all texts count
 
 
@@ -95,7 +95,7 @@ def test_heads_that_are_never_right_are_an_error():
 def test_joint_and_product_predictions_stand_side_by_side():
     right = np.random.default_rng(0).permutation([0, -1] * 500)
     rows = np.stack([right, right], axis=1).astype(np.int16)  # the heads fail together
-    found = cal._by_texts(KEY, Costs([curve(0.01)], 0, 0), [RankedText(rows, 9)], "prompts")
+    found = cal.by_texts(KEY, Costs([curve(0.01)], 0, 0), [RankedText(rows, 9)], "prompts")
     assert found.tree == [[0], [0, 0]]
     assert found.joint_tokens_per_step == pytest.approx(2.0)
     assert found.product_tokens_per_step == pytest.approx(1.75)
@@ -110,13 +110,13 @@ def test_the_tree_is_made_for_the_positions_that_its_steps_start_from(monkeypatc
     three = CostCurve(  # four rows are nearly free, a fifth was not measured
         context_length=9, rounds=1, one_row_ms=9, rows=[1, 4], milliseconds=[9, 9], ratios=[1, 1]
     )
-    found = cal._by_texts(KEY, Costs([three], 0, 0), [RankedText(texts[0], 9)], "prompts")
+    found = cal.by_texts(KEY, Costs([three], 0, 0), [RankedText(texts[0], 9)], "prompts")
     assert found.tree == [[0], [1], [1, 0]]
     assert found.expected_tokens_per_step == pytest.approx(1.6)
     paths = [tuple(path) for path in found.tree]
     assert found.joint_tokens_per_step == count_paths(texts, 16).tokens_per_step(paths)
     monkeypatch.setattr(cal, "SEARCH_REPEATS", 0)
-    once = cal._by_texts(KEY, Costs([three], 0, 0), [RankedText(texts[0], 9)], "prompts")
+    once = cal.by_texts(KEY, Costs([three], 0, 0), [RankedText(texts[0], 9)], "prompts")
     assert once.expected_tokens_per_step == pytest.approx(4 / 3)
 
 

@@ -80,11 +80,11 @@ def test_the_drafts_cache_is_that_of_a_plain_pass(llama):
     for layers in (2, 3):
         drafter = drafter_of(model, run, layers)
         text = PROMPT + text_of(steps_of(model, drafter, run, length=24))
-        drafter._catch_up(text)
+        drafter.catch_up(text)
         alone = KVCache.of(drafter.model)
         prefill(drafter.model, text, alone)
         assert drafter.cache.length == alone.length == len(text)
-        assert drafter._read == text
+        assert drafter.read == text
         for ours, theirs in zip(drafter.cache.layers, alone.layers, strict=True):
             for a, b in zip(ours.committed(), theirs.committed(), strict=True):
                 torch.testing.assert_close(a, b, atol=2e-5, rtol=1e-4)

@@ -56,7 +56,7 @@ def drafting_with(draft, settings, base):
 
     def make(oracle):
         drafter = DraftModelDrafter(draft, settings, base.vocab_size, 64)
-        drafter._draw = oracle
+        drafter.draws = oracle
         return drafter
 
     return make
@@ -65,7 +65,7 @@ def drafting_with(draft, settings, base):
 def drawing_with(heads, tree, settings):
     def make(oracle):
         drafter = DrawnMedusaDrafter(heads, tree, settings, 64)
-        drafter._draw = oracle
+        drafter.draws = oracle
         return drafter
 
     return make
@@ -172,7 +172,7 @@ class TestMutants:
 
         def make(oracle):
             drafter = _Mutant(TableModel(VOCAB, seed=2), run, VOCAB, 64)
-            drafter._draw = oracle
+            drafter.draws = oracle
             return drafter
 
         written = by_steps(model, make, rule_of(run))

@@ -93,15 +93,15 @@ def test_the_newest_levels_logits_are_those_of_a_plain_pass_over_its_view():
 def test_the_window_moves_up_a_level_and_feeds_the_pool():
     drafter = LookaheadDrafter(window=2, ngram=3, guesses=4)
     drafter.draft(Context(9, None, [*PROMPT, 9], 20))
-    window = [list(level) for level in drafter._window]
+    window = [list(level) for level in drafter.window]
     assert window[0][0] == 9
     assert {token for level in window for token in level} <= {*PROMPT, 9}
     logits = torch.zeros(2, 96)
     logits[0, 40] = logits[1, 41] = 1
     drafter.update(logits)
-    assert drafter.pool.behind(9) == [[window[1][0], 40]]
-    assert [window[1][1], 41] in drafter.pool.behind(window[0][1])
-    assert drafter._window == [window[1], [40, 41]]
+    assert drafter.pool.after(9) == [[window[1][0], 40]]
+    assert [window[1][1], 41] in drafter.pool.after(window[0][1])
+    assert drafter.window == [window[1], [40, 41]]
 
 
 def test_the_cache_holds_the_text_alone():
@@ -149,15 +149,15 @@ class TestPool:
         pool = Pool(2)
         for last in (1, 2, 3, 2):
             pool.add([7, 0, last])
-        assert pool.behind(7) == [[0, 2], [0, 3]]
+        assert pool.after(7) == [[0, 2], [0, 3]]
         assert pool.size == 2
-        assert pool.behind(8) == []
+        assert pool.after(8) == []
 
     def test_what_it_hands_out_is_a_copy(self):
         pool = Pool(2)
         pool.add([7, 0, 1])
-        pool.behind(7)[0].append(9)
-        assert pool.behind(7) == [[0, 1]]
+        pool.after(7)[0].append(9)
+        assert pool.after(7) == [[0, 1]]
 
 
 @settings(max_examples=60, deadline=None)

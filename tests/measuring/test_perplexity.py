@@ -10,7 +10,7 @@ from scipy.stats import t as student_t
 
 from explorer.analysis.tree_names import cartesian
 from explorer.measuring import perplexity as module
-from explorer.measuring.perplexity import ScoredText, measure_perplexity, surprise
+from explorer.measuring.perplexity import ScoredText, measure_perplexity, rule_figures, surprise
 from explorer.records.errors import ExplorerError
 from tests.tiny_lab import tiny_lab, tiny_model
 
@@ -37,7 +37,7 @@ def test_long_texts_are_scored_in_parts(monkeypatch):
 
 def test_intervals_by_hand():
     texts = [ScoredText(10, 5, 10.0), ScoredText(10, 5, 20.0)]
-    found = module._figures("typical", 1.0, texts, [ScoredText(10, 9, 5.0), ScoredText(10, 9, 5.0)])
+    found = rule_figures("typical", 1.0, texts, [ScoredText(10, 9, 5.0), ScoredText(10, 9, 5.0)])
     # means of 1 and 2 nats: 1.5 ± t · 0.5
     half = student_t.ppf(0.975, 1) * 0.5
     assert found.perplexity.value == pytest.approx(math.exp(1.5))
@@ -53,20 +53,20 @@ def test_a_prompt_is_compared_with_itself():
     base = rng.uniform(5, 50, size=8)
     sampled = [ScoredText(20, 20, float(total)) for total in base]
     typical = [ScoredText(20, 20, float(total) - 2) for total in base]
-    found = module._figures("typical", 1.0, typical, sampled)
+    found = rule_figures("typical", 1.0, typical, sampled)
     assert found.over_sample.value == pytest.approx(math.exp(-0.1))
     assert found.over_sample.high - found.over_sample.low == pytest.approx(0, abs=1e-9)
     assert found.perplexity.high - found.perplexity.low > 0.5
 
 
 def test_longer_texts_weigh_more():
-    found = module._figures("greedy", 0.0, [ScoredText(30, 9, 30.0), ScoredText(10, 9, 30.0)], None)
+    found = rule_figures("greedy", 0.0, [ScoredText(30, 9, 30.0), ScoredText(10, 9, 30.0)], None)
     assert found.perplexity.value == pytest.approx(math.exp(60 / 40))
     assert found.over_sample is None
 
 
 def test_one_prompt_has_no_interval():
-    found = module._figures("greedy", 0.0, [ScoredText(10, 5, 10.0)], None)
+    found = rule_figures("greedy", 0.0, [ScoredText(10, 5, 10.0)], None)
     assert (found.perplexity.low, found.perplexity.high) == (None, None)
 
 

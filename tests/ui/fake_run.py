@@ -138,10 +138,7 @@ def _step(
     joint = [1.0]
     for row in range(1, n):
         joint.append(round(joint[parents[row]] * draft[row], 6))
-    choices = [bonus if row == accepted[-1] else rng.choice(known) for row in range(n)]
-    for row in accepted[1:]:
-        choices[parents[row]] = tokens[row]
-    choices = [choice if choice is not None else known[0] for choice in choices]
+    choices = _choices(parents, accepted, tokens, bonus, known, rng)
     return Step(
         index=index,
         context_length=prefix + at,
@@ -190,6 +187,21 @@ def _verdicts(parents: list[int], accepted: list[int]) -> list[Verdict]:
         judged = "accepted" if row in accepted else "rejected"
         verdicts.append(judged if above in ("root", "accepted") else "pruned")
     return verdicts
+
+
+def _choices(
+    parents: list[int],
+    accepted: list[int],
+    tokens: list[int],
+    bonus: int | None,
+    known: list[int],
+    rng: random.Random,
+) -> list[int]:
+    """The base model's own token after every row."""
+    choices = [bonus if row == accepted[-1] else rng.choice(known) for row in range(len(parents))]
+    for row in accepted[1:]:
+        choices[parents[row]] = tokens[row]
+    return [choice if choice is not None else known[0] for choice in choices]
 
 
 def _timings(drafts: bool, ends: bool, rng: random.Random) -> Timings:
