@@ -18,8 +18,8 @@ from explorer.ui.limits import PRIVATE, PUBLIC
 from explorer.ui.serve import replay
 from explorer.ui.worker import ModelWorker
 from tests.tiny_lab import tiny_lab
+from tests.ui.explore_pages import values
 from tests.ui.fakes import FakeLab
-from tests.ui.test_handlers import values
 
 QUESTION = {
     "model": "tiny",

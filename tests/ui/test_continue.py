@@ -7,8 +7,8 @@ import pytest
 from explorer.records.continuation import Continuation
 from explorer.ui.limits import PRIVATE, PUBLIC
 from explorer.ui.updates import GO_ON
+from tests.ui.explore_pages import finished, handlers_of, messages, values
 from tests.ui.fakes import FakeLab
-from tests.ui.test_handlers import finished, handlers_of, messages, values
 
 ENDLESS = "an endless text"
 

@@ -1,3 +1,7 @@
+"""A run of the Explore page: what it streams, how it waits, stops and fails."""
+
+from __future__ import annotations
+
 import itertools
 import json
 import subprocess
@@ -8,57 +12,13 @@ import gradio as gr
 import pytest
 
 from explorer.records.errors import ExplorerError
-from explorer.records.methods import parameters
-from explorer.ui import updates
 from explorer.ui.examples import CHANGED, EXAMPLES
-from explorer.ui.handlers import Handlers
 from explorer.ui.limits import PRIVATE, PUBLIC
 from explorer.ui.serve import build_app, replay
-from explorer.ui.settings import SettingsInputs
 from explorer.ui.start import parser
 from explorer.ui.worker import ModelWorker
+from tests.ui.explore_pages import finished, handlers_of, messages, values
 from tests.ui.fakes import FakeLab, HeldLoad
-
-DEFAULTS = {
-    "method": "medusa",
-    "against": "plain",
-    "tree": "auto",
-    "acceptance": "auto",
-    "temperature": 0,
-    "top_p": 1,
-    "top_k": 0,
-    "epsilon": 0.09,
-    "delta": 0.3,
-    "root_rule": "draw",
-    "seed": 0,
-    "max_new_tokens": 40,
-    "system_prompt": "",
-    "raw_prompt": False,
-}
-
-
-def handlers_of(lab=None, limits=PRIVATE, load=None) -> Handlers:
-    worker = ModelWorker(load or (lambda progress: lab or FakeLab()))
-    worker.start()
-    with gr.Blocks():
-        return Handlers(worker, limits)
-
-
-def values(**changes: object) -> list[object]:
-    own = {name: parameter.default for name, parameter in parameters().items()}
-    given = DEFAULTS | own | changes
-    return [given[name] for name in SettingsInputs.names()]
-
-
-def finished(handlers: Handlers, prompt: str = "hi", **changes: object):
-    """Run to the end; the session and everything that was sent."""
-    sent = list(handlers.run(None, prompt, *values(**changes)))
-    return sent[0][handlers.page.session], sent
-
-
-def messages(handlers: Handlers, sent) -> list[dict]:
-    explorer = handlers.page.explorer
-    return [json.loads(update[explorer]) for update in sent if explorer in update]
 
 
 def test_a_run_streams_every_event_once_and_in_order():
@@ -239,79 +199,6 @@ def test_replay_needs_no_model_and_says_what_it_is_for():
 def test_the_page_needs_no_torch():
     code = "import sys, explorer.ui.serve; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_the_method_that_was_chosen_races():
-    asked = []
-
-    class Watching(FakeLab):
-        def race(self, prompt, settings, cancel=None, against="plain"):
-            asked.append((settings.method, against))
-            return super().race(prompt, settings, cancel, against)
-
-    handlers = handlers_of(Watching())
-    pairs = [("medusa", "plain"), ("prompt-lookup", "medusa"), ("hydra", "lookahead")]
-    for method, against in pairs:
-        list(handlers.run(None, "hi", *values(method=method, against=against)))
-    assert asked == pairs
-
-
-@pytest.mark.parametrize(
-    ("against", "said"), [("medusa", "against itself"), ("<b>", "There is no method"), (None, "no")]
-)
-def test_a_rival_that_cannot_be_is_refused(against, said):
-    session, _ = finished(handlers_of(), method="medusa", against=against)
-    assert session.phase == "failed"
-    assert said in session.problem
-
-
-def test_a_model_without_heads_races_plain_against_plain():
-    asked = []
-
-    class Bare(FakeLab):
-        method = "plain"
-
-        def race(self, prompt, settings, cancel=None, against="plain"):
-            asked.append(settings.method)
-            return super().race(prompt, settings, cancel, against)
-
-    list(handlers_of(Bare()).run(None, "hi", *values()))
-    assert asked == ["plain"]
-
-
-@pytest.mark.parametrize(
-    ("texts", "temperature", "sentence"),
-    [
-        (([5, 6], [5, 6]), 0.0, "Both methods wrote the same tokens."),
-        (([5, 6], [5, 6]), 0.7, "Both methods wrote the same tokens."),
-        (([5, 6], [5, 7]), 0.7, "The texts differ: with sampling, each method draws its own."),
-        (([5, 6], [5, 7]), 0.0, "python -m explorer audit"),
-    ],
-)
-def test_the_end_of_a_run_says_what_was_compared(texts, temperature, sentence):
-    handlers = handlers_of()
-    session, _ = finished(handlers)
-    settings = session.header.settings.model_copy(update={"temperature": temperature})
-    session.header = session.header.model_copy(update={"settings": settings})
-    session.tokens = texts
-    said = updates.status(handlers.page, session, handlers.worker)[handlers.page.status]
-    assert sentence in said
-    assert "`" not in said  # no markup of another language
-
-
-@pytest.mark.parametrize("wrong", ["9", None, [], {"a": 1}, "<b>"])
-def test_a_suggested_run_changes_what_fits_and_stays_in_the_limits(wrong):
-    handlers = handlers_of(limits=PUBLIC)
-
-    def asked(changes):
-        event = gr.EventData(None, {"prompt": "hi", "settings": changes})
-        prompt, *settings = handlers.asked_again(*values(), event=event)
-        return prompt, dict(zip(SettingsInputs.names(), settings, strict=True))
-
-    prompt, settings = asked({"tree": "root", "max_new_tokens": 9_999})
-    assert (prompt, settings["tree"], settings["max_new_tokens"]) == ("hi", "root", 256)
-    assert asked({"max_new_tokens": wrong}) == asked({})
-    assert asked(wrong) == asked({})
 
 
 def test_a_run_that_is_no_longer_on_view_is_neither_told_of_nor_continued():
