@@ -8,7 +8,7 @@ from safetensors.torch import load_file, save_file
 
 from explorer.heads.checkpoints import load_heads, save_heads
 from explorer.records.errors import ExplorerError
-from tests.heads.test_checkpoints import public_config, public_tensors
+from tests.heads.checkpoint_files import public_config, public_tensors
 from tests.heads.test_heads import make
 
 
