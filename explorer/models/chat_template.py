@@ -1,6 +1,7 @@
 """A chat template is a program that came with a model: it gets a few seconds, as no page ends it.
 
-Jinja's sandbox keeps it from files and bounds each `range`, but not loops within loops.
+Jinja's sandbox keeps it from files and bounds each `range`, but not loops within loops, nor a power
+such as 9**9**9, which is one instruction that nothing can interrupt.
 """
 
 from __future__ import annotations
@@ -9,8 +10,11 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from types import FrameType
 from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment
 
 from explorer.records.errors import ExplorerError
 
@@ -30,8 +34,13 @@ def rendered(
 ) -> str:
     """The messages as the tokenizer's chat template writes them.
 
-    Raises ExplorerError for a template that does not end, and whatever else a template raises.
+    Raises ExplorerError for a template that does not end or might not, and whatever else it raises.
     """
+    if _has_powers(str(tokenizer.chat_template)):
+        raise ExplorerError(
+            "The model's chat template computes powers, which may never end: use the raw prompt, "
+            "or choose another copy of the model."
+        )
     try:
         with _limited(MOST_SECONDS):
             return str(tokenizer.apply_chat_template(messages, tokenize=False, **more))
@@ -40,6 +49,11 @@ def rendered(
             f"The model's chat template has not ended after {MOST_SECONDS:g} seconds: use the raw "
             "prompt, or choose another copy of the model."
         ) from error
+
+
+@lru_cache(maxsize=8)
+def _has_powers(template: str) -> bool:
+    return any(token[1:] == ("operator", "**") for token in Environment().lex(template))
 
 
 @contextmanager

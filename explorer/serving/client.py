@@ -30,6 +30,7 @@ from explorer.serving.stream import TooLongError, events, limited
 KEY_VARIABLE = "SERVING_API_KEY"
 BUSY = (429, 500, 502, 503, 504)
 SETTINGS = "/server_info?config_format=json"
+GRACE = 1.0  # second
 MAX_PAGE = 8 * 2**20  # bytes of a page that is no answer
 Result = TypeVar("Result")
 
@@ -163,6 +164,13 @@ class ServerClient:
 
     def _stream(self, body: dict, reading: Reading) -> None:
         """Read one answer. Raises BusyError before its first piece, UnfinishedError after."""
+        most = self.patience.answer
+        try:  # what has begun to come ends by itself, and keeps what has come
+            Deadline(most + GRACE).wait_for(lambda: self._read(body, reading))
+        except LateError as error:
+            raise UnfinishedError(f"it took more than {most:.0f} seconds") from error
+
+    def _read(self, body: dict, reading: Reading) -> None:
         url = f"{self.address}/v1/chat/completions"
         reading.begin(self.patience.answer)
         try:

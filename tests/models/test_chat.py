@@ -69,6 +69,15 @@ def test_a_template_without_end_is_ended(tokenizer, monkeypatch, inside):
     assert sys.gettrace() is before
 
 
+def test_a_template_of_powers_is_not_begun(tokenizer):
+    tokenizer.chat_template = "{{ 9**9**9**9 }}"
+    with pytest.raises(ExplorerError, match="computes powers, which may never end: use the raw"):
+        encode_prompt(tokenizer, "hello")
+    tokenizer.chat_template = "**bold** " + TEMPLATE
+    assert encode_prompt(tokenizer, "hello")
+    tokenizer.chat_template = None
+
+
 def test_what_the_template_refuses_and_empty_prompts(tokenizer):
     tokenizer.chat_template = "{{ raise_exception('no system prompts here') }}"
     with pytest.raises(ExplorerError, match="leave the system prompt empty"):

@@ -29,6 +29,7 @@ class Fake:
     ids: list[int] | None = None  # token ids of every piece
     drips: str | None = None  # the page that comes byte by byte and never ends
     trickles: bool = False  # an answer of comments without end
+    hesitates: bool = False  # an answer whose header never ends
     endless: bool = False
     refuses: object = None  # body of a 400
     error_event: object = None
@@ -131,6 +132,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _stream(self, body: dict) -> None:
         fake = self.fake
+        while fake.hesitates:
+            self.wfile.write(b"H")
+            time.sleep(0.02)
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.end_headers()

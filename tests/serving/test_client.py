@@ -107,9 +107,10 @@ def test_an_answer_may_not_take_for_ever():
     assert "more than 0 seconds" in asked(fake, patience=patience).problem
 
 
-def test_comments_without_end_are_no_answer():
+@pytest.mark.parametrize("behaviour", [{"trickles": True}, {"hesitates": True}])
+def test_comments_or_headers_without_end_are_no_answer(behaviour):
     patience = Patience(silence=1, answer=0.2, retries=0)
-    assert "more than 0 seconds" in asked(Fake(trickles=True), patience=patience).problem
+    assert "more than 0 seconds" in asked(Fake(**behaviour), patience=patience).problem
 
 
 @pytest.mark.parametrize("page", ["/v1/models", "/metrics", "/version"])
