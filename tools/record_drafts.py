@@ -1,8 +1,9 @@
 """Counts what draft models of several depths get right: `python -m tools.record_drafts` (minutes).
 
 Writes assets/learn/drafts.json for Learn: how many guesses of the trained draft model were
-accepted, and how many of drafts that are the first layers of the base model. Counts do not depend
-on the machine's speed.
+accepted, and how many of drafts that are the first layers of the base model; the trained draft also
+at temperatures, where its guesses are drawn from its own distribution and judged by rejection
+sampling. Counts do not depend on the machine's speed.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ PROMPTS = ASSETS / "dev_prompts.jsonl"
 TRAINED = 0  # as `draft_layers` of the settings has it
 LAYERS = (TRAINED, 1, 2, 4, 8, 16, 24)
 DRAFTS, TOKENS, EVERY = 3, 32, 8
+TEMPERATURES, SEEDS = (0.5, 1.0, 1.5), 4
 
 
 def prompts() -> dict[str, list[str]]:
@@ -45,6 +47,18 @@ def of_depth(lab: Lab, layers: int, asked: dict[str, list[str]]) -> dict[str, ob
         **counted([trace for some in traces.values() for trace in some]),
         "by_kind": {kind: counted(some) for kind, some in traces.items()},
     }
+
+
+def at_temperature(lab: Lab, temperature: float, asked: dict[str, list[str]]) -> dict[str, object]:
+    """What the trained draft did where both models draw."""
+    settings = {"method": "draft-model", "draft_tokens": DRAFTS, "candidates": "drawn"}
+    traces = [
+        lab.run(prompt, max_new_tokens=TOKENS, temperature=temperature, seed=seed, **settings)
+        for some in asked.values()
+        for prompt in some
+        for seed in range(SEEDS)
+    ]
+    return {"temperature": temperature, **counted(traces)}
 
 
 def counted(traces: Sequence[Trace]) -> dict[str, float]:
@@ -74,6 +88,8 @@ def measured() -> dict[str, object]:
         "new_tokens": TOKENS,
         "draft_tokens": DRAFTS,
         "drafts": [of_depth(lab, layers, asked) for layers in LAYERS],
+        "seeds": SEEDS,
+        "by_temperature": [at_temperature(lab, each, asked) for each in TEMPERATURES],
     }
 
 

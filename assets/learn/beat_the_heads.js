@@ -189,14 +189,19 @@ function answer(slots, guesses, scores, { h, numbers }) {
     h("p", { class: "lx-verdict" }, words),
     h(
       "div",
-      { class: "lx-scroll" },
+      {
+        class: "lx-scroll",
+        tabindex: 0,
+        role: "region",
+        "aria-label": "What came, and the guesses",
+      },
       h(
         "table",
         { class: "lx-nodes lx-answers" },
         h(
           "tr",
           {},
-          h("th", {}, ""),
+          h("td", {}),
           ...slots.map((_, i) => h("th", { scope: "col" }, `head ${i + 1}`)),
         ),
         row(
@@ -229,7 +234,7 @@ function scoreTable(total, played, { h, numbers }) {
       "table",
       { class: "lx-nodes" },
       h("caption", {}, `Accepted guesses a round, over ${numbers.plural(played, "round")}`),
-      h("tr", {}, h("th", {}, ""), ...RULES.map((rule) => h("th", { scope: "col" }, rule))),
+      h("tr", {}, h("td", {}), ...RULES.map((rule) => h("th", { scope: "col" }, rule))),
       ...PLAYERS.map(([who, name]) =>
         h(
           "tr",

@@ -1,6 +1,7 @@
-// Chapter 2: four calculators about drafting with a small model, one at a time.
+// Chapter 2: calculators and pictures about drafting with a small model, one at a time.
 
 import { depthView } from "./draft_depth.js";
+import { fitView } from "./draft_fit.js";
 import { formulaView } from "./draft_formula.js";
 import { linksView } from "./draft_links.js";
 import { memoryView } from "./draft_memory.js";
@@ -12,6 +13,8 @@ import { viewsOf } from "./views.js";
  * @typedef {{ name: string, parameters: number, layers: number, width: number, kv_heads: number, head_size: number, source: string }} Llm
  * @typedef {{ acceptance: number, tokens_per_step: number, steps: number }} Counted
  * @typedef {Counted & { layers: number, ratio: number, by_kind: Record<string, Counted> }} Draft
+ * @typedef {{ name: string, source: "timed" | "counted", acceptance: number | null,
+ *   tokens_per_step: number, speedup: number }} Fit
  * @typedef {object} Drafts
  * @property {string} model
  * @property {number} model_layers
@@ -29,6 +32,9 @@ import { viewsOf } from "./views.js";
  * @property {Llm[]} models
  * @property {number} context
  * @property {Drafts} drafts
+ * @property {{ fits: Fit[], step_cost: number, costs: { verify: number, draft: number, rest: number },
+ *   break_even: number | null, timed: { speedup: number, half_width: number, tokens_per_step: number,
+ *   prompts: number }, machine: string }} fit
  * @property {{ name: string, memory: number }[]} gpus
  * @property {number} link
  * @property {number} latency
@@ -39,6 +45,7 @@ import { viewsOf } from "./views.js";
 const VIEWS = [
   ["formula", "Does it pay?", formulaView],
   ["depth", "How deep a draft?", depthView],
+  ["fit", "What if it does not fit?", fitView],
   ["memory", "What memory?", memoryView],
   ["links", "On many GPUs?", linksView],
 ];

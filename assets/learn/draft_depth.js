@@ -61,9 +61,6 @@ export function depthView(data, tools) {
       },
     ],
   });
-  const kinds = Object.entries(trained.by_kind).toSorted(
-    (a, b) => b[1].acceptance - a[1].acceptance,
-  );
   return h(
     "div",
     { class: "lx-card" },
@@ -73,27 +70,6 @@ export function depthView(data, tools) {
       "p",
       { class: "lx-note" },
       `Measured: the share of judged guesses that were accepted, and tokens per step (${draft_tokens} drafts a step, ${prompts} prompts, ${measured}). S′ is an estimate from them: C(${draft_tokens + 1}) = ${numbers.ratio(cost)} was measured, and a draft pass is taken to cost what it reads of the target's bytes: ${numbers.share(cut[0].ratio)} with one layer, since it reads the whole LM head too; ${numbers.share(trained.ratio)} for the trained draft, whose head has fewer rows.`,
-    ),
-    h("h3", {}, "The trained draft by kind of text"),
-    h(
-      "table",
-      { class: "lx-table" },
-      h(
-        "tr",
-        {},
-        ...["prompts", "accepted", "tokens per step"].map((text) =>
-          h("th", { scope: "col" }, text),
-        ),
-      ),
-      ...kinds.map(([kind, one]) =>
-        h(
-          "tr",
-          {},
-          h("th", { scope: "row" }, kind),
-          h("td", {}, numbers.percent(one.acceptance)),
-          h("td", {}, numbers.ratio(one.tokens_per_step)),
-        ),
-      ),
     ),
   );
 }

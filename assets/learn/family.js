@@ -5,10 +5,10 @@ import { schematic } from "./schematic.js";
 /**
  * @import { Tools } from "./kit.js"
  * @import { Guesses } from "./schematic.js"
- * @typedef {Record<string, string> & { key: string, name: string, line: string }} Words
- * @typedef {Words & { guesses: Guesses, cited: { name: string, title: string, url: string }[],
- *   measured: Record<string, string> }} Member
- * @typedef {{ rows: [key: string, name: string][], members: Member[],
+ * @typedef {Record<string, string[]>} Cells by the table's rows
+ * @typedef {{ key: string, name: string, line: string, guesses: Guesses, published: Cells,
+ *   measured: Cells, cited: { name: string, title: string, url: string }[] }} Member
+ * @typedef {{ rows: [key: string, name: string][], members: Member[], machine: string,
  *   question: Parameters<Tools["question"]>[0] }} Data
  */
 
@@ -18,7 +18,7 @@ export function mount(place, data, tools) {
   const shown = h("div", { "aria-live": "polite" });
   const show = (/** @type {string} */ key) => {
     const member = data.members.find((one) => one.key === key) ?? data.members[0];
-    shown.replaceChildren(card(member, data.rows, tools));
+    shown.replaceChildren(card(member, data, tools));
   };
   const first = "medusa";
   const members = choice(
@@ -33,7 +33,12 @@ export function mount(place, data, tools) {
       "details",
       { class: "lx-card" },
       h("summary", {}, "All of them in one table"),
-      h("div", { class: "lx-scroll", tabindex: 0 }, whole(data, tools)),
+      h(
+        "div",
+        { class: "lx-scroll", tabindex: 0, role: "region", "aria-label": "All methods" },
+        whole(data, tools),
+      ),
+      measuredOn(data, tools),
     ),
     tools.question(data.question),
   );
@@ -42,10 +47,12 @@ export function mount(place, data, tools) {
 
 /**
  * @param {Member} member
- * @param {Data["rows"]} rows
+ * @param {Data} data
  * @param {Tools} tools
  */
-function card(member, rows, { h }) {
+function card(member, data, tools) {
+  const { h } = tools;
+  const known = Object.keys(member.measured).length > 0;
   return h(
     "div",
     { class: "lx-kin" },
@@ -57,23 +64,35 @@ function card(member, rows, { h }) {
       h(
         "tr",
         {},
-        h("th", {}, ""),
+        h("td", {}),
         h("th", { scope: "col" }, "published"),
-        h("th", { scope: "col" }, "measured here"),
+        known ? h("th", { scope: "col" }, "measured here") : null,
       ),
-      ...rows.map(([key, name]) =>
+      ...data.rows.map(([key, name]) =>
         h(
           "tr",
           {},
           h("th", { scope: "row" }, name),
-          h("td", {}, member[key]),
-          h("td", {}, member.measured[key] ?? "–"),
+          h("td", {}, ...lines(member.published[key], h)),
+          known ? h("td", {}, ...lines(member.measured[key] ?? ["–"], h)) : null,
         ),
       ),
     ),
+    known
+      ? measuredOn(data, tools)
+      : h("p", { class: "lx-note" }, "This product does not have it, so nothing was measured."),
     sources(member, h),
   );
 }
+
+/**
+ * @param {string[]} said
+ * @param {Tools["h"]} h
+ */
+const lines = (said, h) => said.map((one) => h("span", {}, one));
+
+/** @param {Data} data @param {Tools} tools */
+const measuredOn = ({ machine }, { h }) => h("p", { class: "lx-note" }, `Measured: ${machine}.`);
 
 /**
  * @param {Member} member
@@ -101,18 +120,18 @@ function whole({ rows, members }, { h }) {
   return h(
     "table",
     { class: "lx-nodes lx-whole" },
-    h("tr", {}, h("th", {}, ""), ...rows.map(([, name]) => h("th", { scope: "col" }, name))),
+    h("tr", {}, h("td", {}), ...rows.map(([, name]) => h("th", { scope: "col" }, name))),
     ...members.map((member) =>
       h(
         "tr",
         {},
         h("th", { scope: "row" }, member.name),
-        ...rows.map(([key]) =>
+        ...rows.map(([key, name]) =>
           h(
             "td",
-            {},
-            h("span", {}, member[key]),
-            member.measured[key] ? h("b", {}, `measured: ${member.measured[key]}`) : null,
+            { "data-row": name },
+            ...lines(member.published[key], h),
+            ...(member.measured[key] ?? []).map((one) => h("b", {}, `measured: ${one}`)),
           ),
         ),
       ),

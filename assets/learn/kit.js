@@ -29,6 +29,13 @@ export class Tools {
   constructor(live, seen = () => {}) {
     this.live = live;
     this.seen = seen;
+    /** @type {Promise<unknown>[]} */
+    this.runs = [];
+  }
+
+  /** When every run that a widget asked for has come, or failed to. */
+  settled() {
+    return Promise.allSettled(this.runs);
   }
 
   /** Where the running app answers. @param {string} path */
@@ -60,7 +67,14 @@ export class Tools {
    * A recorded run of assets/traces, by the name of its file without the ending.
    * @param {string} name
    */
-  async recordedRun(name) {
+  recordedRun(name) {
+    const run = this.#fetched(name);
+    this.runs.push(run);
+    return run;
+  }
+
+  /** @param {string} name */
+  async #fetched(name) {
     const file = `${name}.json.gz`;
     const answer = await fetch(new URL(`../traces/${file}`, import.meta.url));
     if (!answer.ok) throw new Error(`the recorded run ${name} could not be fetched`);

@@ -40,11 +40,7 @@ export class Learn {
     const found = this.chapters.find(({ id }) => id === key) ?? this.chapters[0];
     this.current = found;
     for (const one of this.chapters) one.classList.toggle("is-current", one === found);
-    for (const link of document.querySelectorAll(".lx-list a")) {
-      const here = link.getAttribute("href") === `#${found.id}`;
-      if (here) link.setAttribute("aria-current", "page");
-      else link.removeAttribute("aria-current");
-    }
+    this.#mark(found.id);
     const title = found.querySelector("h2");
     document.title = `${title?.textContent?.trim()} · Learn · Medusa Explorer`;
     this.#turn();
@@ -52,6 +48,20 @@ export class Learn {
     if (!moved) return;
     scrollTo(0, 0);
     title?.focus({ preventScroll: true });
+  }
+
+  /** Mark a chapter in the list, which a phone scrolls sideways. @param {string} id */
+  #mark(id) {
+    const list = document.querySelector(".lx-list");
+    for (const link of list?.querySelectorAll("a") ?? []) {
+      if (link.getAttribute("href") !== `#${id}`) {
+        link.removeAttribute("aria-current");
+        continue;
+      }
+      link.setAttribute("aria-current", "page");
+      const { left, width } = link.getBoundingClientRect();
+      list?.scrollBy({ left: left + width / 2 - innerWidth / 2, behavior: "instant" });
+    }
   }
 
   /** @param {number} by */
@@ -101,8 +111,10 @@ export class Learn {
     const given = await answer.json();
     place.replaceChildren();
     const seen = (/** @type {number} */ step) => this.#see(place, step);
-    await widget.mount(place, given, new Tools(this.settings.live, seen));
+    const tools = new Tools(this.settings.live, seen);
+    await widget.mount(place, given, tools);
     place.classList.add("is-ready");
+    await tools.settled(); // who prints waits for the runs that are drawn, too
     return widget;
   }
 
@@ -214,6 +226,8 @@ export class Learn {
     document.body.classList.toggle("is-printed-whole", all);
     if (all) for (const chapter of this.chapters) this.#start(chapter);
     await Promise.all(this.widgets.values());
+    this.#unfold(); // what is folded away is drawn in the frames to come
+    await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
     globalThis.print();
     document.body.classList.remove("is-printed-whole");
   }

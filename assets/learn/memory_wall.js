@@ -4,6 +4,7 @@ import { arithmeticIntensity, freeRows, passSeconds, weightBytes } from "./formu
 
 /**
  * @import { Tools } from "./kit.js"
+ * @import { Trace } from "../step_explorer/trace.js"
  * @typedef {{ name: string, bandwidth: number, flops: number, memory: number | null, source: string }} Machine
  * @typedef {{ model: string, parameters: number, bits: number, rows: number[], milliseconds: number[], source: string }} Recorded
  * @typedef {{ machines: Machine[], recorded: Recorded, question: Parameters<Tools["question"]>[0] }} Data
@@ -66,6 +67,12 @@ export async function mount(place, data, tools) {
   if (here?.bandwidth) inputs.addMachine(measuredHere(here, data));
 }
 
+/** A step whose pass checked several rows, beside the price of one. @param {Trace} trace */
+export function seenIn({ steps }) {
+  const found = steps.findIndex(({ token_ids }) => token_ids.length > 1);
+  return found < 0 ? null : found;
+}
+
 /**
  * This machine as the running app measured it; its arithmetic stays that of the recorded one.
  * @param {{ model: string, bandwidth: number | null }} here
@@ -91,10 +98,7 @@ function pick(machines, name) {
   return { bandwidth, flops };
 }
 
-/**
- * @param {Machine} machine
- * @param {Setting} setting
- */
+/** @param {Machine} machine @param {Setting} setting */
 const matches = (machine, setting) =>
   machine.bandwidth === setting.bandwidth && machine.flops === setting.flops;
 

@@ -202,7 +202,7 @@ function stepTable({ text, truth }, { guesses }, { h, numbers }) {
   const [root, ...wanted] = truth;
   return h(
     "div",
-    { class: "lx-scroll" },
+    { class: "lx-scroll", tabindex: 0, role: "region", "aria-label": "The step, node by node" },
     h(
       "p",
       { class: "lx-note" },
@@ -214,12 +214,7 @@ function stepTable({ text, truth }, { guesses }, { h, numbers }) {
     h(
       "table",
       { class: "lx-nodes lx-answers" },
-      h(
-        "tr",
-        {},
-        h("th", {}, ""),
-        ...wanted.map((_, k) => h("th", { scope: "col" }, `head ${k + 1}`)),
-      ),
+      h("tr", {}, h("td", {}), ...wanted.map((_, k) => h("th", { scope: "col" }, `head ${k + 1}`))),
       h(
         "tr",
         {},

@@ -1,5 +1,5 @@
 // A page of its own follows the system's colours, or those that its address asks for (as Gradio's
-// pages do).
+// pages do). Paper is white.
 
 export function followColours() {
   const asked = new URLSearchParams(location.search).get("__theme");
@@ -7,5 +7,7 @@ export function followColours() {
   const follow = () =>
     document.documentElement.classList.toggle("dark", asked ? asked === "dark" : dark.matches);
   dark.addEventListener("change", follow);
+  addEventListener("beforeprint", () => document.documentElement.classList.remove("dark"));
+  addEventListener("afterprint", follow);
   follow();
 }

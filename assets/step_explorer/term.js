@@ -1,5 +1,6 @@
 // Words that explain themselves: a dotted underline, and one sentence of the glossary on hover, on
-// focus and on a tap. The pointer may move onto the sentence; Escape closes it.
+// focus and on a tap. The pointer may move onto the sentence; Tab leads from the word to the
+// sentence's link and on to what follows the word; Escape closes it.
 
 import { h } from "./dom.js";
 import { GLOSSARY, LESSONS } from "./glossary.js";
@@ -92,6 +93,7 @@ const tip = {
     owner.setAttribute("aria-describedby", "sx-tip");
     [this.element, this.owner] = [element, owner];
     document.addEventListener("keydown", closeOnEscape, true);
+    document.addEventListener("keydown", stepThrough, true);
     document.addEventListener("pointerdown", closeElsewhere, true);
     document.addEventListener("scroll", close, true);
   },
@@ -114,6 +116,7 @@ const tip = {
     this.owner?.removeAttribute("aria-describedby");
     [this.element, this.owner] = [null, null];
     document.removeEventListener("keydown", closeOnEscape, true);
+    document.removeEventListener("keydown", stepThrough, true);
     document.removeEventListener("pointerdown", closeElsewhere, true);
     document.removeEventListener("scroll", close, true);
   },
@@ -137,7 +140,30 @@ function linkTo(lesson) {
 function closeOnEscape(event) {
   if (event.key !== "Escape") return;
   event.stopPropagation();
+  const within = tip.element?.contains(document.activeElement);
+  const { owner } = tip;
   close();
+  if (within) owner?.focus({ preventScroll: true });
+  close(); // the focus has opened it again
+}
+
+/**
+ * The sentence stands at the page's end, its link belongs after its word: Tab goes there from the
+ * word, and from there to what follows the word (or, with Shift, back to it).
+ * @param {KeyboardEvent} event
+ */
+function stepThrough(event) {
+  if (event.key !== "Tab" || event.ctrlKey || event.altKey || event.metaKey) return;
+  const { owner } = tip;
+  const link = tip.element?.querySelector("a");
+  if (!owner || !link) return;
+  if (document.activeElement === owner && !event.shiftKey) {
+    event.preventDefault();
+    link.focus({ preventScroll: true });
+  } else if (document.activeElement === link) {
+    if (event.shiftKey) event.preventDefault();
+    owner.focus({ preventScroll: true }); // without Shift, Tab goes on from here
+  }
 }
 
 /** @param {Event} event */

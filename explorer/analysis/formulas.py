@@ -74,6 +74,23 @@ def pays(
     return tokens_per_step > break_even_tokens_per_step(one_row, draft, verify, rest)
 
 
+def break_even_acceptance(k: int, step_cost: float) -> float | None:
+    """The α from which a chain of K drafts pays: E(α, K) = the step's cost in plain passes.
+
+    `step_cost` is (T_draft + T_verify + T_rest)/T₁ of the whole step. None if not even α = 1 pays;
+    0 if every step does. E grows with α, so halving finds it (to 10⁻⁹).
+    """
+    if expected_tokens(1.0, k) < step_cost:
+        return None
+    low, high = 0.0, 1.0
+    if expected_tokens(low, k) >= step_cost:
+        return low
+    while high - low > 1e-9:
+        middle = (low + high) / 2
+        low, high = (low, middle) if expected_tokens(middle, k) >= step_cost else (middle, high)
+    return high
+
+
 def path_probability(path: Sequence[int], accuracy: Sequence[Sequence[float]]) -> float:
     """Π a along a rank path: `accuracy[d][r]` is how often rank r of head d+1 is right.
 

@@ -16,7 +16,9 @@ from explorer.analysis.formulas import (
     tensor_parallel_seconds,
     weight_bytes,
 )
+from explorer.learn import draft_fit
 from explorer.learn.chapter import Chapter, See
+from explorer.learn.draft_fit import KINDS
 from explorer.learn.formats import ratio
 from explorer.learn.llms import LLMS, llm
 from explorer.learn.machines import GPUS
@@ -37,14 +39,6 @@ ALL_REDUCE = 10e-6  # seconds, an assumption that the slider changes
 LAYER_BYTES = weight_bytes(3_538_944, 5)
 HEAD_ROW_BYTES = weight_bytes(576, 8.5)
 VOCABULARY, DRAFT_VOCABULARY, TRAINED_LAYERS = 49_152, 8_192, 2
-KINDS = {
-    "alpaca": "an instruction",
-    "gsm8k": "a sum in words",
-    "humaneval": "code",
-    "qa": "a question",
-    "sum": "a summary",
-    "extraction": "extraction",
-}
 
 
 @cache
@@ -93,6 +87,8 @@ def numbers() -> dict[str, object]:
         "alone": drafting_ratio(1),
         "split": drafting_ratio(8),
         "latency": 1e6 * ALL_REDUCE,
+        "hot": drafts()["by_temperature"],
+        "fit": draft_fit.numbers(drafts()["draft_tokens"], RATIO),
     }
 
 
@@ -128,8 +124,8 @@ def _costs(costs: CostFile) -> dict[str, Any]:
     }
 
 
-def data() -> dict[str, object]:
-    """What the four calculators start from."""
+def data() -> dict[str, Any]:
+    """What the calculators start from."""
     return {
         "most": MOST_DRAFTS,
         "start": {"alpha": ALPHA, "k": K, "ratio": RATIO},
@@ -137,6 +133,7 @@ def data() -> dict[str, object]:
         "models": [asdict(model) for model in LLMS],
         "context": CONTEXT,
         "drafts": drafts(),
+        "fit": draft_fit.data(drafts()),
         "gpus": [{"name": gpu.name, "memory": gpu.bandwidth} for gpu in GPUS],
         "link": NVLINK,
         "latency": ALL_REDUCE,

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
 from typing import Any
 
 from explorer.learn.chapter import Chapter, See
-from explorer.learn.formats import size
-from explorer.learn.kin import AS_OF, ENGINES, KIN, Kin
+from explorer.learn.formats import day
+from explorer.learn.kin import AS_OF, CHECKED, ENGINES, KIN, Kin
+from explorer.learn.kin_measured import measured, structured
+from explorer.learn.recorded_comparison import machine
 from explorer.learn.sources import SOURCES
-from explorer.records.numbers import ratio
-from explorer.records.paths import ASSETS
 
-MEASURED = ASSETS / "learn" / "measured.json"
-DRAFTERS = {  # what a method needs beside the base model, as it ships
-    "medusa": ASSETS / "heads" / "default" / "model.safetensors",
-    "hydra": ASSETS / "heads" / "hydra" / "model.safetensors",
-    "draft-model": ASSETS / "draft" / "model.safetensors",
-}
 ROWS = (
     ("drafting", "drafting"),
     ("memory", "memory"),
@@ -31,8 +23,13 @@ ROWS = (
 
 
 def numbers() -> dict[str, object]:
-    """The status of engines."""
-    return {"engines": ENGINES, "as_of": AS_OF}
+    """The status of engines, and when all of it was checked."""
+    return {
+        "engines": ENGINES,
+        "as_of": AS_OF,
+        "checked": day(CHECKED),
+        "structured": structured(),
+    }
 
 
 def data() -> dict[str, Any]:
@@ -40,46 +37,31 @@ def data() -> dict[str, Any]:
     return {
         "rows": ROWS,
         "members": [_member(kin) for kin in KIN],
+        "machine": machine(),
         "question": _question(),
     }
 
 
 def _member(kin: Kin) -> dict[str, Any]:
+    """Its picture and line, its sources, and for each row what is published and what measured."""
     sources = [SOURCES[key] for key in kin.cited]
-    return asdict(kin) | {
+    return {
+        "key": kin.key,
+        "name": kin.name,
+        "line": kin.line,
+        "guesses": kin.guesses,
         "cited": [
             {"name": source.name, "title": source.title_of(), "url": source.url}
             for source in sources
         ],
+        "published": {row: _published(kin, row) for row, _ in ROWS},
         "measured": measured(kin.method),
     }
 
 
-def measured(method: str | None) -> dict[str, str]:
-    """What was measured of a method of this product, in words, with machine and date."""
-    cells: dict[str, str] = {}
-    if method in DRAFTERS:
-        cells["memory"] = f"{size(DRAFTERS[method].stat().st_size)} beside the default model"
-    for group in json.loads(MEASURED.read_text(encoding="utf-8")):
-        found = group["methods"].get(method)
-        if found:
-            cells["published"] = _speed(found, group)
-            cells["drift"] = (
-                f"text the same as plain decoding's: {found['identical']} of {group['prompts']} "
-                "prompts"
-            )
-    return cells
-
-
-def _speed(found: dict[str, Any], group: dict[str, Any]) -> str:
-    spread = f" ± {ratio(found['half_width'])}" if "half_width" in found else ""
-    steps = found.get("tokens_per_step")
-    tau = f", {ratio(steps)} tokens per step" if steps else ""
-    return (
-        f"{ratio(found['speedup'])}×{spread}{tau}: {group['prompts']} prompts, {group['model']}, "
-        f"plain decoding {group['plain_tokens_per_second']:.0f} tokens/s, {group['machine']}, "
-        f"{group['measured']}"
-    )
+def _published(kin: Kin, row: str) -> list[str]:
+    said = getattr(kin, row)
+    return [said] if isinstance(said, str) else [str(figure) for figure in said]
 
 
 def _question() -> dict[str, object]:

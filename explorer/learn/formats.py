@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from explorer.records.numbers import count, plural, probability, rate, ratio
 
 _UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "KB"))
@@ -33,6 +35,12 @@ def significant(value: float, digits: int = 3) -> str:
     return f"{rounded:.{digits}g}"
 
 
+def day(stamp: str) -> str:
+    """1 December 2026, of 2026-12-01 or a whole time stamp."""
+    made = datetime.fromisoformat(stamp)
+    return f"{made.day} {made:%B %Y}"
+
+
 def millions(parameters: float) -> str:
     """Parameters as 148M or 7B."""
     if parameters >= 1e9:
@@ -50,4 +58,5 @@ FILTERS = {
     "size": size,
     "significant": significant,
     "millions": millions,
+    "day": day,
 }

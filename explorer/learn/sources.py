@@ -90,7 +90,7 @@ SOURCES = {
         "Li et al. 2025",
         "EAGLE-3: Scaling up Inference Acceleration of Large Language Models via Training-Time "
         "Test",
-        "2025",
+        "NeurIPS 2025",
         "2503.01840",
     ),
     "fr-spec": _arxiv(
@@ -110,7 +110,7 @@ SOURCES = {
     "pard": _arxiv(
         "An et al. 2025",
         "PARD: Accelerating LLM Inference with Low-Cost PARallel Draft Model Adaptation",
-        "2025",
+        "ICLR 2026",
         "2504.18583",
     ),
     "dflash": _arxiv(
@@ -124,6 +124,24 @@ SOURCES = {
         "SuffixDecoding: Extreme Speculative Decoding for Emerging AI Applications",
         "NeurIPS 2025",
         "2411.04975",
+    ),
+    "prompt-lookup": Source(
+        "Saxena 2023",
+        "Prompt Lookup Decoding",
+        "repository",
+        "https://github.com/apoorvumang/prompt-lookup-decoding",
+    ),
+    "pard-repository": Source(
+        "PARD’s repository",
+        "PARD results on the vLLM v1 engine",
+        "2026",
+        "https://github.com/AMD-AGI/PARD",
+    ),
+    "sglang": Source(
+        "SGLang’s documentation",
+        "Speculative decoding",
+        "2026",
+        "https://docs.sglang.io/docs/advanced_features/speculative_decoding",
     ),
     "megatron": _arxiv(
         "Shoeybi et al. 2019",

@@ -23,11 +23,12 @@ WIDTHS = (2, 2, 1)
 
 @dataclass(frozen=True)
 class Question:
-    """`lesson`: the key of the chapter in which the answer can be found."""
+    """`lesson`: the key of the chapter in which the answer can be found. `lines`: to write on."""
 
     lesson: str
     ask: str
     answer: str
+    lines: int = 1
 
 
 def questions() -> list[Question]:
@@ -97,6 +98,7 @@ def _trees() -> list[Question]:
             f"Draw the tree with the widths {shape}. How many paths, nodes (without the root) and "
             "rows has it?",
             f"{paths} paths, {nodes} nodes, {nodes + 1} rows.",
+            lines=4,
         ),
         Question(
             "tree_attention",
@@ -104,6 +106,7 @@ def _trees() -> list[Question]:
             "see? What do siblings share?",
             "Each row sees itself and its ancestors, back to the root, and all of the text so far. "
             "Siblings share a position.",
+            lines=4,
         ),
     ]
 
@@ -116,12 +119,14 @@ def _accepting() -> list[Question]:
             "not?",
             "Greedy (at temperature 0), sample and rejection sampling do; typical acceptance does "
             "not.",
+            lines=2,
         ),
         Question(
             "best_tree",
             "Why does a tree of 64 nodes suit one machine and one of a few nodes another?",
             "Because a pass over many rows costs one machine hardly more than a pass over one, and "
             "another much more: the cost curve differs.",
+            lines=2,
         ),
     ]
 

@@ -54,6 +54,13 @@ def test_a_bad_draft_is_slower_than_plain():
     assert f.idealised_speedup(0.35, 5, 0.2) < 1
 
 
+def test_break_even_acceptance_by_hand():
+    assert f.break_even_acceptance(1, 1.4) == pytest.approx(0.4)  # E = 1 + α
+    assert f.break_even_acceptance(2, 1.75) == pytest.approx(0.5)  # E = 1 + α + α²
+    assert f.break_even_acceptance(3, 1.0) == 0.0
+    assert f.break_even_acceptance(3, 4.1) is None
+
+
 def test_break_even_counts_the_root():
     # 20 ms a row; heads and choice 2, verify 26, rest 1: 29 / 20
     assert f.break_even_tokens_per_step(20, 2, 26, 1) == pytest.approx(1.45)

@@ -22,7 +22,23 @@ from explorer.records.files import read_trace
 from explorer.records.schema import Trace
 from tests.browser.steps import Steps
 from tests.browser.test_explore import lane_text
+from tests.browser.test_site import (
+    folder,
+    hosts,
+    site,
+    test_learn_computes,
+    test_learn_leads_to_a_step_on_explore_and_back,
+)
 from tests.ui.fakes import FakeLab
+
+# The site without a server, from a disk and from a host: the same fixtures and tests.
+__all__ = [
+    "folder",
+    "hosts",
+    "site",
+    "test_learn_computes",
+    "test_learn_leads_to_a_step_on_explore_and_back",
+]
 
 PLACES = ("firefox-esr", "firefox")
 GALLERY = "step_explorer/index.html"

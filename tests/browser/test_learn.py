@@ -10,7 +10,7 @@ import pytest
 from explorer.analysis import formulas
 from explorer.analysis.cost_file import shipped_costs
 from explorer.analysis.foresight import foresight, tokens_ahead
-from explorer.learn import tree, tree_attention
+from explorer.learn import draft_and_verify, tree, tree_attention
 from explorer.learn.chapters import chapters
 from explorer.learn.draft_and_verify import drafting_ratio
 from explorer.learn.formats import significant, size
@@ -111,6 +111,34 @@ def test_presenting_enlarges_a_chapter_and_escape_ends_it(learn):
     assert page.is_visible(".lx-list")
 
 
+def test_paper_is_white_and_holds_the_whole_tour(learn):
+    page = learn("memory_wall", color_scheme="dark")
+    page.evaluate("""() => {
+      window.print = () => {
+        dispatchEvent(new Event("beforeprint"));
+        const shown = (what) =>
+          [...document.querySelectorAll(what)].filter((one) => one.offsetWidth);
+        window.printed = {
+          chapters: shown(".lx-chapter").map(({ id }) => id),
+          dark: document.documentElement.classList.contains("dark"),
+          folded: document.querySelectorAll("details:not([open])").length,
+          drawn: shown(".lx-chart").every((one) => one.querySelector("svg")),
+        };
+        dispatchEvent(new Event("afterprint"));
+      };
+    }""")
+    page.click("text=Print all")
+    page.wait_for_function("window.printed")
+    assert page.evaluate("window.printed") == {
+        "chapters": KEYS,
+        "dark": False,
+        "folded": 0,
+        "drawn": True,
+    }
+    assert page.evaluate("document.documentElement.classList.contains('dark')")
+    assert page.locator(".lx-chapter:visible").count() == 1
+
+
 def test_words_and_symbols_explain_themselves(learn):
     page = learn("memory_wall")
     page.click(".is-current summary >> nth=0")
@@ -126,6 +154,19 @@ def test_a_word_leads_to_its_chapter(learn):
     page = learn("draft_and_verify")
     page.click(".is-current .sx-term >> nth=0")
     assert page.get_attribute(".sx-tip a", "href") == "learn#draft_and_verify"
+    at = "document.activeElement.textContent"
+    word, following = page.locator(".is-current .sx-term").all_inner_texts()[:2]
+    for key, leads_to in (
+        ("Tab", "Learn more"),
+        ("Shift+Tab", word),
+        ("Tab", "Learn more"),
+        ("Tab", following),
+        ("Shift+Tab", word),
+        ("Escape", word),
+        ("Tab", following),  # a closed sentence has no link
+    ):
+        page.keyboard.press(key)
+        assert page.evaluate(at) == leads_to, key
     page = learn("words")
     page.click(".is-current td a:text-is('The memory wall') >> nth=0")
     page.wait_for_function("learn.current.id === 'memory_wall'")
@@ -160,6 +201,8 @@ def keep_run(page, learn_url: str, name: str) -> None:
 def test_the_last_run_of_the_tab_comes_before_a_recorded_one(learn, learn_url):
     page = learn("memory_wall")
     keep_run(page, learn_url, "slower")
+    page.reload()
+    page.wait_for_selector("#memory_wall .lx-see a:text-is('See it in your run')")
     page.evaluate("location.hash = 'draft_and_verify'")
     page.click(".is-current .lx-see a:text-is('See it in your run')")
     page.wait_for_selector(".sx-lanes")
@@ -220,6 +263,16 @@ def test_the_printed_rule_is_shown_to_be_wrong(learn):
     set_slider(page, "rate", 60)  # 1.31 accepted drafts, for the price of 1.9 passes
     note = page.inner_text(".is-current [role=status] >> nth=0")
     assert "The printed rule is wrong here." in note
+
+
+def test_a_draft_that_does_not_fit_is_slower(learn):
+    page = learn("draft_and_verify")
+    page.click("text=What if it does not fit?")
+    page.click("text=All of them as numbers")
+    rows = page.locator(".is-current .lx-card:visible tr").all_inner_texts()[1:]
+    fits = draft_and_verify.data()["fit"]["fits"]
+    assert [row.split("\t")[3] for row in rows] == [f"{fit['speedup']:.2f}" for fit in fits]
+    assert page.locator(".is-current .lx-card:visible .lx-dot").count() == len(fits)
 
 
 def test_the_memory_of_a_draft_model(learn):

@@ -1,9 +1,13 @@
-"""The family: every member has every row, and measured cells say where and when."""
+"""The family: every member has every row, and figures say where they come from."""
+
+import json
 
 import pytest
 
-from explorer.learn.family import ROWS, data, measured
-from explorer.learn.kin import KIN
+from explorer.learn.family import ROWS, data
+from explorer.learn.kin import KIN, TUTORIALS
+from explorer.learn.kin_measured import measured
+from explorer.learn.recorded_comparison import COMPARED, machine
 from explorer.learn.sources import SOURCES
 from explorer.records.methods import METHODS
 
@@ -16,11 +20,25 @@ def test_a_member_has_every_row_and_known_sources(kin):
     assert kin.method is None or kin.method in METHODS
 
 
+@pytest.mark.parametrize("kin", KIN, ids=lambda kin: kin.key)
+def test_a_published_speed_names_source_hardware_and_date(kin):
+    for figure in kin.published:
+        if kin.key == "plain" or figure.source == TUTORIALS:
+            continue
+        assert figure.source in kin.cited
+        assert all((figure.of, figure.hardware, figure.date))
+        assert SOURCES[figure.source].name in str(figure)
+
+
 def test_every_method_of_the_product_is_a_member_with_measured_cells():
     assert {kin.method for kin in KIN} - {None} == set(METHODS)
+    told = json.loads(COMPARED.read_text(encoding="utf-8"))
+    assert f"{told['methods']['plain']['tokens_per_second']:.0f} tokens/s" in machine()
     for method in set(METHODS) - {"plain"}:
-        assert "tokens/s" in measured(method)["published"]
-        assert "2026" in measured(method)["published"]
+        cells = measured(method)
+        assert f"{told['methods'][method]['speedup']:.2f}×" in cells["published"][0]
+        assert {"drafting", "memory", "verification", "drift"} <= set(cells)
+        assert set(cells) <= {row for row, _ in ROWS}
 
 
 def test_the_question_has_one_answer():
