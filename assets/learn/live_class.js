@@ -11,7 +11,7 @@ const EVERY = 1500; // ms between two looks
 export class LiveClass {
   /**
    * @param {Tools} tools
-   * @param {(lesson: Class) => void} show
+   * @param {(lesson: Class | null) => void} show null: the class was forgotten
    */
   constructor(tools, show) {
     const { h } = tools;
@@ -58,7 +58,7 @@ export class LiveClass {
     this.keep.hidden = running || !lesson;
     this.said.textContent = said;
     const frames = lesson?.frames.length ?? 0;
-    if (lesson && frames && frames !== this.seen) this.show(lesson);
+    if (frames !== this.seen && (frames || !running)) this.show(frames ? lesson : null);
     this.seen = frames;
     clearTimeout(this.timer);
     if (running) this.timer = setTimeout(() => this.said.isConnected && this.#ask(""), EVERY);

@@ -55,7 +55,8 @@ export function mount(place, data, tools) {
   const again = replayed(tools, () => data.recorded, frames);
   const live = new LiveClass(tools, (lesson) => {
     again.stop();
-    frames(lesson, lesson.frames.length - 1);
+    const seen = lesson ?? data.recorded;
+    frames(seen, seen.frames.length - 1);
   });
   place.append(
     h(
