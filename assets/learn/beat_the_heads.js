@@ -161,6 +161,8 @@ function question({ options }, index, { pick, typed }, { h }) {
  * @param {Tools} tools
  */
 function answer(slots, guesses, scores, { h, numbers }) {
+  const below = (/** @type {number} */ least) =>
+    `below ${numbers.probability(least)}`.replace("below under", "under");
   const cell = (/** @type {Slot} */ slot, /** @type {number | null | undefined} */ guess) => {
     if (guess === undefined) return h("td", {}, "–");
     if (guess === null) return h("td", { class: "is-off" }, "○ something else");
@@ -171,7 +173,7 @@ function answer(slots, guesses, scores, { h, numbers }) {
       { class: right ? "is-right" : "is-off" },
       `${right ? "●" : "○"} `,
       h("code", {}, name),
-      ` ${p === null ? `below ${numbers.probability(slot.least)}` : numbers.probability(p)}`,
+      ` ${p === null ? below(slot.least) : numbers.probability(p)}`,
     );
   };
   const row = (/** @type {string} */ name, /** @type {(number | null | undefined)[]} */ given) =>
