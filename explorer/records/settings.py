@@ -20,15 +20,15 @@ RootRule = Literal["draw", "greedy", "typical"]
 TYPICAL = ("epsilon", "delta", "root_rule")  # settings that typical acceptance alone uses
 CHOICES = {  # what the choices of a setting mean
     "acceptance": {
-        "auto": "greedy at temperature 0, else sample",
+        "auto": "by temperature",
         "greedy": "lossless",
         "sample": "lossless",
         "typical": "lossy",
     },
     "root_rule": {
-        "draw": "from all tokens",
-        "greedy": "the likeliest, the paper's rule",
-        "typical": "draw from the tokens above the bar",
+        "draw": "all tokens",
+        "greedy": "the paper's rule",
+        "typical": "tokens above the bar",
     },
 }
 MAX_NEW_TOKENS = 4096
@@ -67,8 +67,8 @@ class DecodeSettings(Schema):
     acceptance: Acceptance = Field(
         default="auto",
         title="Acceptance rule",
-        description="which guesses count; lossless: the text is, or is distributed as, the base "
-        "model's own",
+        description="auto: greedy at temperature 0, else sample; lossless: the text is, or is "
+        "distributed as, the base model's own",
     )
     temperature: float = Field(
         default=0.0,
@@ -111,8 +111,8 @@ class DecodeSettings(Schema):
     root_rule: RootRule = Field(
         default="draw",
         title="Root of typical acceptance",
-        description="how the token after the accepted path is chosen; top-p and top-k count in a "
-        "draw from all tokens only",
+        description="how the token after the accepted path is chosen: a draw, the likeliest, or a "
+        "draw above the bar; top-p and top-k count in a draw from all tokens only",
     )
     seed: int = Field(
         default=0,
@@ -126,7 +126,7 @@ class DecodeSettings(Schema):
         ge=1,
         le=MAX_NEW_TOKENS,
         title="Max new tokens",
-        description="maximum length of the reply, in tokens; in a race, for both methods",
+        description="the most tokens of a reply, for both methods of a race",
     )
     system_prompt: str | None = Field(
         default=None,

@@ -131,7 +131,7 @@ class TableModel:
 
 
 class TableHeads:
-    """Heads over a TableModel: head k looks up what another table says behind the prefix."""
+    """Heads over a TableModel: head k looks up what another table says after the prefix."""
 
     token_map = None
 
@@ -145,13 +145,17 @@ class TableHeads:
         prefix = self._model.prefix(hidden)
         return torch.stack([table.logits(table.hidden(prefix)) for table in self._tables])
 
+    def draft_logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        """What candidates are drawn from: [K, m, V]."""
+        return self(hidden)
+
     def propose(self, hidden: torch.Tensor, top: int):
         best = torch.softmax(self(hidden), dim=-1).topk(min(top, self._model.vocab_size))
         return best.indices.transpose(0, 1), best.values.transpose(0, 1)
 
 
 def plain_texts(model: TableModel, settings, length: int = LENGTH) -> Texts:
-    """What plain sampling writes behind PROMPT, by multiplying probabilities."""
+    """What plain sampling writes after PROMPT, by multiplying probabilities."""
     texts: Texts = {(): 1.0}
     for _ in range(length):
         texts = {
