@@ -150,8 +150,13 @@ class TableHeads:
         return self(hidden)
 
     def propose(self, hidden: torch.Tensor, top: int):
-        best = torch.softmax(self(hidden), dim=-1).topk(min(top, self._model.vocab_size))
-        return best.indices.transpose(0, 1), best.values.transpose(0, 1)
+        ids, probs = self.best(self(hidden), top)
+        return ids.transpose(0, 1), probs.transpose(0, 1)
+
+    def best(self, logits: torch.Tensor, top: int):
+        """The likeliest tokens of logits [..., V] and their probabilities, best first."""
+        best = torch.softmax(logits, dim=-1).topk(min(top, self._model.vocab_size))
+        return best.indices, best.values
 
 
 def plain_texts(model: TableModel, settings, length: int = LENGTH) -> Texts:
