@@ -102,8 +102,8 @@ class Handlers:
         stop_session(session)
 
     def leave(self, session: Session | None) -> Update:
-        """Another run is looked at now, recorded or out of a file: the tab's own is no longer
-        told of and cannot be continued, unless it still goes on."""
+        """Another run is shown now, recorded or out of a file: the tab's own is no longer
+        reported and cannot be continued, unless it is still in progress."""
         kept = session if session is not None and session.live else Session()
         return {self.page.session: kept} | self._standing(kept)
 

@@ -171,6 +171,6 @@ test("a guess that held behind the end of the text is not drawn as text", () => 
 
 test("a probability that is only bounded is compared, not equated", () => {
   const trials = [{ row: 1, p: 0, q: 0.999, chance: 0.00001, coin: 0.7 }];
-  const told = last(view({ trials, reasons: ["root", "trial-end"] }), 1);
-  assert.match(told, /p ≈ 0 just then, the drafter q > 0\.99, .* < 0\.0001\./);
+  const words = last(view({ trials, reasons: ["root", "trial-end"] }), 1);
+  assert.match(words, /p ≈ 0 just then, the drafter q > 0\.99, .* < 0\.0001\./);
 });

@@ -87,10 +87,10 @@ def test_guesses_that_held_behind_the_end_of_the_text_never_became_text(traces):
     trace = traces["greedy"]
     whole = next(step for step in trace.steps if len(step.accepted) == 3)
     cut = whole.model_copy(update={"emitted": whole.emitted[:2], "bonus": None})
-    told = with_reasons(cut, trace.trees[cut.tree], trace.header.settings)
-    first, last = (told.reasons[row] for row in cut.accepted[1:])
+    found = with_reasons(cut, trace.trees[cut.tree], trace.header.settings)
+    first, last = (found.reasons[row] for row in cut.accepted[1:])
     assert (first, last) == ("greedy", "past-end")
-    assert told.stages[0] == "step-cut"
+    assert found.stages[0] == "step-cut"
 
 
 ROOTS = {"greedy": {0}, "typical": {0, 1}, "draw": {0, 1, 2}}

@@ -158,8 +158,8 @@ def test_figures_that_are_none_are_not_believed(metrics):
 def test_numbers_without_bound_are_not_believed():
     from explorer.serving.messages import Chunk
 
-    told = {"acceptance_histogram": [1, 10**400], "num_draft_tokens": 1}
-    assert Chunk(metrics={"speculative_decoding": told}).speculation is None
+    counted = {"acceptance_histogram": [1, 10**400], "num_draft_tokens": 1}
+    assert Chunk(metrics={"speculative_decoding": counted}).speculation is None
 
 
 @pytest.mark.parametrize("ids", [[-5], [10**40], [0.5]])

@@ -106,8 +106,8 @@ def test_odd_pages():
     assert read_counters("vllm:spec_decode_num_drafts_total NaN\nno sample at all {\n") is None
     odd = 'a{b="c\\"d\\\\n\\n}",e="f"} 1.5 1700000000\n'
     assert list(samples(odd)) == [("a", {"b": 'c"d\\n\n}', "e": "f"}, 1.5)]
-    told, huge = "vllm:spec_decode_num_drafts 3\n", "vllm:spec_decode_num_draft_tokens 1e308\n"
-    assert read_counters(told + huge * 2) == Counters(3, 0, ())
+    drafts, huge = "vllm:spec_decode_num_drafts 3\n", "vllm:spec_decode_num_draft_tokens 1e308\n"
+    assert read_counters(drafts + huge * 2) == Counters(3, 0, ())
     assert read_counters("vllm:spec_decode_num_drafts 3\n" * 2) == Counters(6, 0, ())
 
 
