@@ -14,17 +14,20 @@ from explorer.measuring.race import interleave
 from explorer.records.methods import PLAIN
 from explorer.records.settings import decode_settings
 from explorer.training.class_record import Begun, record_of, shown
-from explorer.training.classroom import Classroom, Lesson
+from explorer.training.classroom import Classroom, Lesson, class_text, reading
 from explorer.training.heads_step import as_stored
 
 RACED = 64  # new tokens of a lane
 
 
 def taught(lab: Lab, lesson: Lesson) -> Iterator[Begun | dict[str, Any] | None]:
-    """How a class began, then its frames, each with a "race"; None between them, so that others
-    get their turn. Raises ExplorerError.
+    """How much of the text is read ("reading", "of"), how the class began, then its frames, each
+    with a "race"; None between them, so that others get their turn. Raises ExplorerError.
     """
-    classroom = Classroom(lab.model, lesson)
+    text = class_text(lab.model, lesson)
+    for batch in reading(lab.model, text, lesson):
+        yield {"reading": batch["done"], "of": batch["total"]}
+    classroom = Classroom(lab.model, lesson, text)
     yield Begun(record_of(lab.model, classroom, []), classroom.keep)
     for frame in classroom.lesson_frames():
         if frame is None:

@@ -29,10 +29,11 @@ from explorer.training.data import (
 from explorer.training.evaluate import head_accuracy, targets_of
 from explorer.training.fitting import warmup_cosine
 from explorer.training.heads_step import head_losses
-from explorer.training.hidden_cache import HiddenCache, hidden_cache
+from explorer.training.hidden_cache import HiddenCache, filling, opened
 from explorer.training.targets import Targets, build_targets
 
 TOP = 3  # guesses of a head that are shown
+READ_TOKENS = 512  # at a time: others get their turn in between, and a class can be stopped
 MOMENTS = 1000  # of the schedule, which follows the clock
 
 
@@ -55,13 +56,31 @@ class Lesson:
     seed: int = 0
 
 
-class Classroom:
-    """Heads in training, with the text that they are looked at on. Raises ExplorerError."""
+@dataclass(frozen=True)
+class ClassText:
+    """Conversations, and the indices of those trained on and held out."""
 
-    def __init__(self, model: LanguageModel, lesson: Lesson) -> None:
+    conversations: list[Conversation]
+    train: list[int]
+    held: list[int]
+
+
+def reading(model: LanguageModel, text: ClassText, lesson: Lesson) -> Iterator[dict[str, Any]]:
+    """The model reads the text, a few conversations at a time; how far it is. Raises
+    ExplorerError."""
+    return filling(model, text.conversations, lesson.cache_folder, READ_TOKENS)
+
+
+class Classroom:
+    """Heads in training, with the text that they are looked at on, once the model has read it.
+
+    Raises ExplorerError.
+    """
+
+    def __init__(self, model: LanguageModel, lesson: Lesson, text: ClassText) -> None:
         self.lesson = lesson
-        chosen, train, held = _chosen(model, lesson)
-        self.cache = hidden_cache(model, chosen, lesson.cache_folder)
+        chosen, train, held = text.conversations, text.train, text.held
+        self.cache = opened(model, chosen, lesson.cache_folder)
         self.train_rows, self.held_rows = self.cache.rows_of(train), self.cache.rows_of(held)
         self.prompt = list(chosen[held[0]].prompt)  # of the reply that is decoded again
         self.example = int(self.cache.starts[held[0]]) + 8  # a row whose step is looked at
@@ -148,6 +167,8 @@ class Classroom:
             "train_tokens": len(self.train_rows),
             "data": self.lesson.data.name,
         }
+        measured = head_accuracy(self.heads, self.cache, self.held_rows)
+        self.heads.config.accuracy = {"text": "replies held out of the class", **measured}
         save_heads(self.heads, folder, "bfloat16")
 
     def _tokens_per_step(self) -> float:
@@ -168,10 +189,8 @@ def tokens_per_step(heads: MedusaHeads, cache: HiddenCache, reply: slice) -> flo
     return len(rows) / steps
 
 
-def _chosen(
-    model: LanguageModel, lesson: Lesson
-) -> tuple[list[Conversation], list[int], list[int]]:
-    """A few conversations, and the indices of those trained on and held out."""
+def class_text(model: LanguageModel, lesson: Lesson) -> ClassText:
+    """A few conversations of the lesson's text. Raises ExplorerError."""
     read = read_conversations(lesson.data, model.vocab_size)
     fit = [c for c in read if len(c.response) >= 40 and len(c.prompt) <= lesson.max_tokens // 2]
     usable = drop_loops([c.truncated(lesson.max_tokens) for c in fit], 0.5)
@@ -179,7 +198,7 @@ def _chosen(
     some = [*train[: lesson.conversations], *held[: lesson.held_out]]
     count = min(lesson.conversations, len(train))
     chosen = [usable[index] for index in some]
-    return chosen, list(range(count)), list(range(count, len(chosen)))
+    return ClassText(chosen, list(range(count)), list(range(count, len(chosen))))
 
 
 def _untrained(

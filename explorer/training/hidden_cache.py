@@ -11,10 +11,11 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -65,23 +66,61 @@ def hidden_cache(
     progress: TrainingProgress = lambda _: None,
 ) -> HiddenCache:
     """The cache for these conversations under `folder`: made, finished or just opened."""
-    place = Path(folder) / f"hidden-{cache_key(model, conversations)}"
-    width = model.network.config.get_text_config().hidden_size
-    lengths = [len(c.response) for c in conversations]
-    starts = torch.tensor([0, *np.cumsum(lengths).tolist()], dtype=torch.long)
+    for batch in filling(model, conversations, folder, TOKENS_PER_BATCH):
+        progress(batch)
+    return opened(model, conversations, folder)
+
+
+def opened(
+    model: LanguageModel, conversations: Sequence[Conversation], folder: str | Path
+) -> HiddenCache:
+    """The cache that `filling` has filled. Raises ExplorerError."""
+    starts = _starts(conversations)
     tokens = torch.tensor([t for c in conversations for t in c.response], dtype=torch.long)
-    path = place / "hidden.bf16"
+    path, width = _file(model, conversations, folder), _width(model)
     try:
-        place.mkdir(parents=True, exist_ok=True)
-        _fill(model, conversations, starts.tolist(), path, progress)
         flat = np.memmap(path, dtype=np.int16, mode="r+", shape=(len(tokens), width))
     except OSError as error:
-        raise ExplorerError(
-            f"The hidden-state cache in {place} cannot be written "
-            f"({error.strerror or error}): free about {len(tokens) * width * 2 / 1e6:.0f} MB or "
-            "choose another cache folder; what was computed so far is kept."
-        ) from error
-    return HiddenCache(torch.from_numpy(flat).view(torch.bfloat16), tokens, starts)
+        raise _unwritable(path, len(tokens) * width, error) from error
+    return HiddenCache(torch.from_numpy(flat).view(torch.bfloat16), tokens, torch.tensor(starts))
+
+
+def filling(
+    model: LanguageModel,
+    conversations: Sequence[Conversation],
+    folder: str | Path,
+    tokens_per_batch: int,
+) -> Iterator[dict[str, Any]]:
+    """Compute what the cache lacks: how far it is, after every batch. Raises ExplorerError.
+
+    A cache that was begun is to be finished with batches of the same size.
+    """
+    path, starts = _file(model, conversations, folder), _starts(conversations)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield from _fill(model, conversations, starts, path, tokens_per_batch)
+    except OSError as error:
+        raise _unwritable(path, starts[-1] * _width(model), error) from error
+
+
+def _file(model: LanguageModel, conversations: Sequence[Conversation], folder: str | Path) -> Path:
+    return Path(folder) / f"hidden-{cache_key(model, conversations)}" / "hidden.bf16"
+
+
+def _starts(conversations: Sequence[Conversation]) -> list[int]:
+    return [0, *np.cumsum([len(c.response) for c in conversations]).tolist()]
+
+
+def _width(model: LanguageModel) -> int:
+    return model.network.config.get_text_config().hidden_size
+
+
+def _unwritable(path: Path, numbers: int, error: OSError) -> ExplorerError:
+    return ExplorerError(
+        f"The hidden-state cache in {path.parent} cannot be written "
+        f"({error.strerror or error}): free about {numbers * 2 / 1e6:.0f} MB or "
+        "choose another cache folder; what was computed so far is kept."
+    )
 
 
 def _fill(
@@ -89,13 +128,13 @@ def _fill(
     conversations: Sequence[Conversation],
     starts: list[int],
     path: Path,
-    progress: TrainingProgress,
-) -> None:
+    tokens_per_batch: int,
+) -> Iterator[dict[str, Any]]:
     """Compute what the file at `path` lacks; `done.json` beside it counts finished batches."""
     marker = path.with_name("done.json")
-    batches = length_batches(conversations)
+    batches = length_batches(conversations, tokens_per_batch)
     done = _finished_batches(marker, path)
-    width = model.network.config.get_text_config().hidden_size
+    width = _width(model)
     began, computed = time.perf_counter(), 0
     batched = done < len(batches) and _batching_is_faithful(model, conversations)
     with open(path, "r+b" if path.exists() else "w+b") as file:
@@ -107,14 +146,12 @@ def _fill(
             file.flush()
             marker.write_text(json.dumps({"batches": number}))
             computed += sum(len(conversations[i].prompt + conversations[i].response) for i in batch)
-            progress(
-                {
-                    "phase": "hidden states",
-                    "done": number,
-                    "total": len(batches),
-                    "tokens_per_second": computed / (time.perf_counter() - began),
-                }
-            )
+            yield {
+                "phase": "hidden states",
+                "done": number,
+                "total": len(batches),
+                "tokens_per_second": computed / (time.perf_counter() - began),
+            }
 
 
 def _finished_batches(marker: Path, path: Path) -> int:
@@ -126,7 +163,7 @@ def _finished_batches(marker: Path, path: Path) -> int:
         return 0
 
 
-def length_batches(conversations: Sequence[Conversation]) -> list[list[int]]:
+def length_batches(conversations: Sequence[Conversation], tokens_per_batch: int) -> list[list[int]]:
     """Conversations of similar length together, longest first, so that padding stays small."""
     sizes = [len(c.prompt) + len(c.response) for c in conversations]
     batches: list[list[int]] = []
@@ -134,7 +171,7 @@ def length_batches(conversations: Sequence[Conversation]) -> list[list[int]]:
     for index in sorted(range(len(sizes)), key=lambda i: (-sizes[i], i)):
         if not batches or room < sizes[index]:
             batches.append([])
-            room = TOKENS_PER_BATCH
+            room = tokens_per_batch
         batches[-1].append(index)
         room -= sizes[batches[-1][0]]
     return batches

@@ -27,6 +27,9 @@ DATA = ASSETS / "training" / "conversations.jsonl.gz"
 TURN = 1.0  # seconds of training between two looks at whether to stop
 WAIT = 0.2  # seconds between two looks at the queue
 OWN_HEADER = "x-medusa-explorer"  # a form of another site cannot send it
+READS = "The model reads the text of the class"
+STOPPED_EARLY = "The class was stopped before its heads had learned anything."
+NOTHING_TO_KEEP = "There is nothing to keep: these heads have not learned yet."
 NOT_HERE = "Heads are trained on one's own machine only: here a recorded class is shown."
 
 
@@ -53,7 +56,7 @@ class ClassSession:
         self._running = False
         self._begun: Any = None
         self._frames: list[dict[str, Any]] = []
-        self._said = ""
+        self._said = self._kept = ""
 
     def state(self) -> dict[str, Any]:
         """What the page shows."""
@@ -69,14 +72,17 @@ class ClassSession:
         with self._lock:
             if self._running or not self._own or self._worker.lab is None:
                 return
-            self._running, self._said = True, "The model reads the text of the class."
-            self._begun, self._frames = None, []
+            self._running, self._said = True, f"{READS}."
+            self._begun, self._frames, self._kept = None, [], ""
             self._stop.clear()
         threading.Thread(target=self._teach, daemon=True).start()
 
     def stop(self) -> None:
         """End the class; its heads can still be kept."""
-        self._stop.set()
+        with self._lock:
+            if self._running:
+                self._said = "The class is about to stop."
+                self._stop.set()
 
     def reset(self) -> None:
         """Forget the class that ended."""
@@ -85,9 +91,12 @@ class ClassSession:
                 self._begun, self._frames, self._said = None, [], ""
 
     def keep(self) -> None:
-        """Save the heads of the class that ended in a new folder of the working directory."""
+        """Save the heads of the class that ended in a new folder of the working directory, once."""
         with self._lock:
-            if self._running or self._begun is None:
+            if self._running or self._begun is None or self._kept:
+                return
+            if not self._learned():
+                self._said = NOTHING_TO_KEEP
                 return
             keep = self._begun.keep
         folder = Path(f"class-heads-{datetime.datetime.now():%Y%m%d-%H%M%S}")
@@ -96,14 +105,18 @@ class ClassSession:
         except ExplorerError as error:
             self._said = str(error)
         else:
+            self._kept = str(folder)
             self._said = f"Kept: python app.py --heads {folder} runs with them."
+
+    def _learned(self) -> bool:
+        return any(frame["update"] > 0 for frame in self._frames)
 
     def _why_not(self) -> str:
         return NOT_HERE if not self._own else self._worker.status.text
 
     def _teach(self) -> None:
         ticket = self._worker.enter()
-        said = "The class is over."
+        said = ""
         try:
             while self._worker.ahead(ticket) and not self._stop.is_set():
                 time.sleep(WAIT)
@@ -117,7 +130,8 @@ class ClassSession:
         finally:
             self._worker.leave(ticket)
             with self._lock:
-                self._running, self._said = False, said
+                over = "The class is over." if self._learned() else STOPPED_EARLY
+                self._running, self._said = False, said or over
 
     def _advance(self, folder: Path) -> None:
         turns = self._worker.turns(lambda lab: self._lessons(lab, folder))
@@ -130,11 +144,16 @@ class ClassSession:
 
     def _note(self, seen: Any) -> None:
         with self._lock:
-            if isinstance(seen, dict):
-                self._frames.append(seen)
-                self._said = f"In class: {seen['update']} updates."
-            else:
+            if not isinstance(seen, dict):
                 self._begun = seen
+                return
+            if "reading" in seen:
+                said = f"{READS}: {seen['reading']} of {seen['of']} parts."
+            else:
+                self._frames.append(seen)
+                said = f"In class: {seen['update']} updates."
+            if not self._stop.is_set():
+                self._said = said
 
 
 def class_routes(session: ClassSession) -> list[BaseRoute]:

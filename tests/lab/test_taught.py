@@ -1,5 +1,7 @@
 """A class for a page: heads train, and race plain decoding at every look."""
 
+import itertools
+
 import pytest
 
 from explorer.lab.taught import RACED, taught
@@ -18,8 +20,18 @@ def seen(tmp_path):
     return list(taught(tiny_lab(), lesson))
 
 
+def _after_reading(seen):
+    return list(itertools.dropwhile(lambda one: isinstance(one, dict), seen))
+
+
+def test_the_text_is_read_in_parts(seen):
+    parts = seen[: -len(_after_reading(seen))]
+    assert len(parts) > 1
+    assert [part["reading"] for part in parts] == list(range(1, parts[-1]["of"] + 1))
+
+
 def test_a_look_at_the_heads_is_a_timed_race(seen):
-    begun, *rest = seen
+    begun, *rest = _after_reading(seen)
     assert isinstance(begun, Begun)
     frames = [frame for frame in rest if frame]
     assert len(frames) >= 2
@@ -33,6 +45,7 @@ def test_a_look_at_the_heads_is_a_timed_race(seen):
 
 
 def test_others_get_their_turn_within_a_race(seen):
-    steps = seen.index(next(frame for frame in seen if isinstance(frame, dict)))
-    assert seen[1:steps] == [None] * (steps - 1)
+    lesson = _after_reading(seen)
+    steps = lesson.index(next(frame for frame in lesson if isinstance(frame, dict)))
+    assert lesson[1:steps] == [None] * (steps - 1)
     assert steps - 1 > RACED  # after each step of both lanes

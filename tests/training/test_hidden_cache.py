@@ -84,7 +84,7 @@ def test_a_spoilt_marker_starts_again(tmp_path):
 def test_batches_hold_every_conversation_once(monkeypatch):
     monkeypatch.setattr(module, "TOKENS_PER_BATCH", 100)
     text = conversations(40)
-    batches = length_batches(text)
+    batches = length_batches(text, module.TOKENS_PER_BATCH)
     assert sorted(i for batch in batches for i in batch) == list(range(40))
     for batch in batches:
         longest = max(len(text[i].prompt) + len(text[i].response) for i in batch)

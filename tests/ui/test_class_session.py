@@ -9,11 +9,19 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from explorer.ui.class_session import NOT_HERE, OWN_HEADER, ClassSession, class_routes
+from explorer.ui.class_session import (
+    NOT_HERE,
+    NOTHING_TO_KEEP,
+    OWN_HEADER,
+    STOPPED_EARLY,
+    ClassSession,
+    class_routes,
+)
 from explorer.ui.worker import ModelWorker
 from tests.ui.fakes import FakeLab
 
 FRAME = {"seconds": 0.0, "update": 0, "top1": [0.1]}
+LATER = FRAME | {"update": 5}
 
 
 @dataclass
@@ -47,13 +55,14 @@ def wait(until):
 def test_a_class_runs_to_its_end_and_can_be_kept(worker, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     begun = Begun({"seconds": 90})
-    session = ClassSession(worker, True, lambda lab, folder: iter([begun, FRAME, None, FRAME]))
+    session = ClassSession(worker, True, lambda lab, folder: iter([begun, FRAME, None, LATER]))
     assert session.state() == {"can": True, "running": False, "said": "", "lesson": None}
     session.keep()  # nothing to keep yet
     session.start()
     wait(lambda: not session.state()["running"])
-    assert session.state()["lesson"] == {"seconds": 90, "frames": [FRAME, FRAME]}
+    assert session.state()["lesson"] == {"seconds": 90, "frames": [FRAME, LATER]}
     session.keep()
+    session.keep()  # a second press writes no second folder
     assert len(begun.kept) == 1
     assert str(begun.kept[0]) in session.state()["said"]
     session.reset()
@@ -80,6 +89,26 @@ def test_a_class_is_stopped_and_others_get_the_model(worker):
     wait(lambda: not session.state()["running"])
     assert ended.wait(5)
     assert not worker.busy
+
+
+def test_a_class_stopped_before_it_learned_has_nothing_to_keep(worker):
+    def reads(lab, folder):
+        yield Begun({})
+        yield FRAME
+        while True:
+            time.sleep(0.01)
+            yield {"reading": 2, "of": 9}
+
+    session = ClassSession(worker, True, reads)
+    session.stop()  # of nothing
+    assert session.state()["said"] == ""
+    session.start()
+    wait(lambda: "of 9 parts" in session.state()["said"])
+    session.stop()
+    wait(lambda: not session.state()["running"])
+    assert session.state()["said"] == STOPPED_EARLY
+    session.keep()
+    assert session.state()["said"] == NOTHING_TO_KEEP
 
 
 def test_a_failure_is_one_sentence(worker):
