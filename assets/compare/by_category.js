@@ -30,7 +30,7 @@ export function categoriesView(page) {
   function draw() {
     const rows = rowsOf(page);
     picture.note.textContent = rows.length
-      ? "geometric means over prompts; whiskers: 95 % intervals"
+      ? "geometric means; whiskers: 95 % intervals"
       : "appears with the first prompt";
     return chart(rows, picture.size.width);
   }

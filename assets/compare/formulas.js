@@ -155,7 +155,7 @@ function answer(says, wrong) {
     "td",
     { class: wrong ? "cx-wrong" : null, title: wrong === null ? null : title },
     says ? "yes" : "no",
-    wrong ? h("small", {}, " measured otherwise") : null,
+    wrong ? h("small", {}, ", wrongly") : null,
   );
 }
 

@@ -23,7 +23,7 @@ export function lengthsView(page) {
   function update() {
     const measured = page.chosen.some((name) => total(page.details(name)) > 0);
     note.textContent = measured
-      ? "steps by the tokens that they gained, the root counted"
+      ? "steps by tokens gained, the root too"
       : "appears with the first prompt";
     replace(
       body,

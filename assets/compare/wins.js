@@ -2,7 +2,7 @@
 
 import { card } from "../step_explorer/card.js";
 import { h, replace } from "../step_explorer/dom.js";
-import { ratio } from "../step_explorer/numbers.js";
+import { plural, ratio } from "../step_explorer/numbers.js";
 import { badge, code } from "./methods.js";
 
 /**
@@ -29,15 +29,18 @@ export function winsView(page) {
     "aria-label": "The fastest method on each prompt",
   });
   const counts = h("p", { class: "cx-legend" });
-  element.append(counts, body);
+  const why = h("p", { class: "cx-note" });
+  element.append(counts, why, body);
   element.classList.add("cx-chart");
 
   function update() {
     const found = winners(page.comparison);
-    note.textContent = found.length
-      ? "clearly faster than plain, and fastest; single timings"
-      : "appears with the first prompt";
+    note.textContent = found.length ? "single timings" : "appears with the first prompt";
     replace(counts, ...tally(found));
+    const plain = found.filter(({ method }) => method === "plain").length;
+    why.textContent = plain
+      ? `On ${plain} of ${plural(found.length, "prompt")} no method was faster than plain decoding by more than its interval: they have plain decoding’s mark.`
+      : "";
     replace(
       body,
       ...(found.length

@@ -3,6 +3,7 @@
 import { card } from "./card.js";
 import { h, replace } from "./dom.js";
 import { milliseconds, plural, ratio } from "./numbers.js";
+import { explained } from "./term.js";
 import { stepMs } from "./times.js";
 import { nameOf } from "./trace.js";
 
@@ -28,7 +29,7 @@ export function costView(app) {
   const draw = () => {
     replace(body, ...(app.view ? costs(app.trace, app.view) : empty()));
     const over = app.view?.step.over_floor ?? null;
-    note.textContent = over === null ? "" : `${ratio(over)}× its floor`;
+    replace(note, ...(over === null ? [] : [`${ratio(over)} times its `, explained("floor")]));
   };
   app.store.subscribe((any) => any("trace", "step") && draw());
   draw();

@@ -33,7 +33,8 @@ export function promptView(app) {
     element.classList.toggle("is-none", header === null);
     prompt.textContent = header?.prompt ?? "";
     prompt.title = prompt.textContent;
-    hint.textContent = app.gallery.find(({ name }) => name === app.recorded)?.hint ?? "";
+    const example = app.gallery.find(({ name }) => name === app.recorded);
+    hint.textContent = app.notice || (example?.hint ?? "");
   });
   return element;
 }

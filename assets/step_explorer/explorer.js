@@ -43,6 +43,7 @@ export class Explorer extends Looking {
   gallery = []; // those that were recorded
   /** @type {string | null} */
   recorded = null; // the name of the recorded run on view; null: it is another run
+  notice = ""; // said of the run on view, beside its prompt
   /** @type {"whole" | "cut" | null} */
   own = null; // the run on view is the visitor's, left before its end or not; null: it is not his
 
@@ -153,6 +154,7 @@ export class Explorer extends Looking {
     this.trace = trace;
     this.recorded = recorded;
     this.own = own;
+    this.notice = "";
     this.live.forget();
     const first =
       trace.newest === null

@@ -35,6 +35,7 @@ export class ForesightMap {
   #top = 1;
   #heads = Infinity;
   #chosen = -1;
+  #end = -1; // the token that ended the text
 
   /** @param {(index: number, trace: Trace) => Child} [more] what else is said of a token */
   constructor(more = () => null) {
@@ -75,7 +76,7 @@ export class ForesightMap {
   /** Show a run from its beginning. @param {Trace} trace */
   show(trace) {
     this.#trace = trace;
-    [this.#known, this.#tokens, this.#chosen] = [[], [], -1];
+    [this.#known, this.#tokens, this.#chosen, this.#end] = [[], [], -1, -1];
     this.#assembler = new Assembler();
     const heads = trace.header?.num_heads ?? 0;
     this.slider.max = String(Math.max(1, heads));
@@ -120,10 +121,11 @@ export class ForesightMap {
     const { id } = this.#trace.tokens[index];
     const ends = this.#trace.header?.eos_ids.includes(id);
     const { text, rest } = ends
-      ? { text: " ⏹", rest: "" }
+      ? { text: "end", rest: "" }
       : this.#assembler.add(this.#trace.piece(id));
     const shown = readable(text.slice(0, LONGEST)) + rest;
     const element = h("span", { role: "option", "aria-selected": "false", tabindex: -1 }, shown);
+    if (ends) this.#end = index;
     this.#tokens.push(element);
     this.text.append(element);
   }
@@ -133,7 +135,8 @@ export class ForesightMap {
     this.#source.set([]);
     ahead.forEach((lead, i) => {
       const element = this.#tokens[i];
-      element.className = `sx-tok f${Math.min(lead, DEEPEST_LOOK)}`;
+      const end = i === this.#end ? " sx-eos" : "";
+      element.className = `sx-tok f${Math.min(lead, DEEPEST_LOOK)}${end}`;
       element.setAttribute(
         "aria-label",
         `${this.#name(i)}, ${lead ? `${lead} ahead` : "not foreseen"}`,

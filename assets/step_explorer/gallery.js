@@ -67,14 +67,14 @@ export function settingsSaid(settings) {
   const names = Object.keys(settings).map((name) => name.replaceAll("_", " "));
   if (!names.length) return "";
   const set = `${names.join(", ")} ${names.length === 1 ? "is" : "are"}`;
-  return `This link’s ${set} set: press Run to try it. Until then: `;
+  return `This link’s ${set} set: press Run to try it. Until then this is a recorded run.`;
 }
 
 /**
  * Open a recorded run of the list.
  * @param {Explorer} app
  * @param {string} name
- * @param {{ step?: number | null, play?: boolean, set?: string }} [more] `set`: said before it
+ * @param {{ step?: number | null, play?: boolean, set?: string }} [more] `set`: said beside it
  */
 async function openRecorded(app, name, { set = "", ...more } = {}) {
   const entry = app.gallery.find((one) => one.name === name);
@@ -82,13 +82,14 @@ async function openRecorded(app, name, { set = "", ...more } = {}) {
     return app.store.set({
       problem: `There is no recorded run called ${name}: choose one from the list.`,
     });
-  const label = `${set}Recorded run ‘${entry.name}’`;
+  const label = `Recorded run ‘${entry.name}’`;
   return app.attempt(
     fetch(new URL(entry.file, entry.base)).then(async (answer) => {
       if (!answer.ok) throw new OpenError(`${label} could not be fetched: try again.`);
       const trace = await openTrace(await answer.blob(), entry.file);
       if (app.state.live) return; // a run has begun meanwhile
       app.open(trace, label, { recorded: entry.name, ...more });
+      app.notice = set;
     }),
   );
 }

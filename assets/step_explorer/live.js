@@ -74,6 +74,7 @@ export class Live {
     this.#run = { id: run, next: 0 };
     this.#app.recorded = null;
     this.#app.own = "whole";
+    this.#app.notice = "";
     this.#app.store.set({
       step: null,
       resting: false,

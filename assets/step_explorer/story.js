@@ -4,6 +4,7 @@
 import { button, h, replace } from "./dom.js";
 import { NONE, plural, ratio } from "./numbers.js";
 import { paceName, pacesOf } from "./playback.js";
+import { explained, linkTo } from "./term.js";
 import { nameOf } from "./trace.js";
 
 /**
@@ -12,6 +13,8 @@ import { nameOf } from "./trace.js";
  * @import { Suggestion } from "../../types/records.js"
  * @import { Trace } from "./trace.js"
  */
+
+const CHEAP = "Why do several rows cost little more than one?";
 
 /** @param {Explorer} app */
 export function storyView(app) {
@@ -40,7 +43,8 @@ export function storyView(app) {
     const said = (/** @type {string} */ words) => words.replaceAll("{rival}", rival);
     figure.className = `sx-speedup is-${figures?.kind ?? "none"}`;
     replace(figure, ...headline(app.trace, said));
-    reason.textContent = said(figures?.reason ?? "");
+    const why = figures?.kind === "fast" ? linkTo("memory_wall", CHEAP) : null;
+    replace(reason, `${said(figures?.reason ?? "")} `, why);
     replace(next, app.state.live ? null : suggested(app, figures?.suggestion ?? null));
   };
   app.store.subscribe((any) => {
@@ -89,17 +93,22 @@ function headline({ figures, rival }, said) {
   if (figures === null || figures.speedup === null)
     return [h("strong", {}, NONE), h("p", {}, "nothing measured yet")];
   const { speedup, half_width, estimate, kind, words, lane } = figures;
-  const sure = half_width === null || estimate ? "" : ` ± ${ratio(half_width)}`;
+  const sure = half_width === null || estimate ? "" : `± ${ratio(half_width)}`;
   const other = rival ? nameOf(rival).toLowerCase() : "the other lane";
   const how = estimate
     ? `estimate: only ${plural(figures.rival.tokens, "token")} of ${other} so far`
     : `measured: ${plural(lane.tokens, "token")} in ${plural(lane.steps, "step")}`;
   if (kind === "unclear" || kind === "busy") {
-    const measured = `${ratio(speedup)}×${sure}, ${how}`;
+    const measured = `${[`${ratio(speedup)}×`, sure].filter(Boolean).join(" ")}, ${how}`;
     return [h("strong", { class: "is-words" }, said(words)), h("p", {}, measured)];
   }
   return [
-    h("strong", {}, `${ratio(speedup)}×`, h("em", {}, sure)),
+    h(
+      "strong",
+      {},
+      `${ratio(speedup)}×`,
+      sure ? h("em", {}, " ", explained(sure, "interval")) : null,
+    ),
     h("p", {}, h("b", {}, said(words)), ` · ${how}`),
   ];
 }

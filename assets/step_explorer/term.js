@@ -127,10 +127,11 @@ const close = () => tip.hide();
 /**
  * A link to a chapter of Learn; none where the page has no such neighbour (a saved run).
  * @param {string} lesson
+ * @param {string} [text]
  */
-function linkTo(lesson) {
+export function linkTo(lesson, text = "Learn more") {
   const page = document.querySelector('.mx-pages a[href^="learn"]')?.getAttribute("href");
-  return page ? h("a", { class: "sx-more", href: `${page}#${lesson}` }, "Learn more") : null;
+  return page ? h("a", { class: "sx-more", href: `${page}#${lesson}` }, text) : null;
 }
 
 /**

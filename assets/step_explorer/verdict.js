@@ -61,20 +61,9 @@ export function verdictView(app) {
 
   /** @param {View} view */
   function table(view) {
-    const heads = [
-      "",
-      "token",
-      "depth",
-      "rank",
-      "draft",
-      "path",
-      "base",
-      "base rank",
-      "position",
-      "verdict",
-    ];
+    const heads = ["", "token", "verdict", "depth", "rank", "draft", "path", "base", "base rank"];
     const typical = view.step.thresholds !== null && view.step.thresholds !== undefined;
-    if (typical) heads.splice(8, 0, "threshold");
+    if (typical) heads.push("threshold");
     rows = Array.from({ length: view.rows }, (_, row) => {
       const cells = tableRow(view, row, typical);
       return h(
@@ -239,16 +228,15 @@ function tableRow(view, row, typical) {
   const cells = [
     SIGNS[view.kind(row)],
     view.label(row, 14),
+    view.meaning(row),
     String(shape.depths[row]),
     drafted ? String(shape.ranks[row] + 1) : "",
     drafted ? inColumn(step.draft_probs[row]) : "",
     drafted ? inColumn(step.joint_probs[row]) : "",
     inColumn(step.base_probs[row]),
     count(step.base_ranks[row] + 1),
-    count(step.context_length + shape.depths[row]),
-    view.meaning(row),
   ];
-  if (typical) cells.splice(8, 0, drafted ? inColumn(step.thresholds?.[row] ?? 0) : "");
+  if (typical) cells.push(drafted ? inColumn(step.thresholds?.[row] ?? 0) : "");
   return cells;
 }
 

@@ -46,14 +46,19 @@ def explained(
 
 
 def telling_step(lane: Sequence[StepFacts]) -> int | None:
-    """The step that shows most: many tokens, and a rejected guess.
+    """The step that shows most: several tokens, and a rejected guess.
 
     Steps without a pass show nothing; None without a pass.
     """
     passes = [(i, step) for i, step in enumerate(lane) if step.verify > 0]
     if not passes:
         return None
-    return max(passes, key=lambda one: (one[1].rejected > 0, one[1].tokens, one[1].rejected))[0]
+
+    def shown(one: tuple[int, StepFacts]) -> tuple[bool, bool, int, int]:
+        _, step = one
+        return step.tokens > 1, step.rejected > 0, step.tokens, step.rejected
+
+    return max(passes, key=shown)[0]
 
 
 def spread(lane: Iterable[StepFacts]) -> tuple[float, float]:
@@ -131,5 +136,7 @@ def _suggestion(
     if telling is None:
         return None
     tokens = lane[telling].tokens
-    label = f"Show a step that wrote {tokens} {'token' if tokens == 1 else 'tokens'}"
+    if tokens == 1:  # as plain decoding does: nothing to show
+        return None
+    label = f"Show a step that wrote {tokens} tokens"
     return Suggestion(does="look", label=label, step=telling)

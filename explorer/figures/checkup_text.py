@@ -32,7 +32,7 @@ def facts_of(checkup: Checkup) -> list[tuple[str, str]]:
         ("Same text as plain", f"{checkup.identical} of {checkup.prompts} prompts"),
     ]  # fmt: skip
     if checkup.trust is not None:
-        rows.append(("Trust of auto", f"{checkup.trust:.2f} of what the heads promise"))
+        rows.append(("Counted by auto", f"{checkup.trust:.2f} of the chances that the heads name"))
     rows += [("config.json", difference) for difference in heads.differences]
     published = heads.published.get("top1")
     if published:

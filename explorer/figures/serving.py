@@ -14,8 +14,8 @@ from explorer.records.serving import LoadFigures, Percentiles, Speculation
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-HEIGHT = 260
-MARGINS = {"l": 48, "r": 12, "t": 34, "b": 42}
+HEIGHT = 284
+MARGINS = {"l": 48, "r": 12, "t": 58, "b": 42}  # the title stands over the picture
 SERIES = ((ACCEPTED, ""), (ROOT, "/"), (PINK, "x"), (PRUNED, "."))  # colour, hatching
 DASHES = {"speculative": ("solid", "circle"), "plain": ("dash", "square")}
 CLEAR = "rgba(0,0,0,0)"  # the page's own ground, light or dark
@@ -44,6 +44,7 @@ def acceptance_figure(series: Mapping[str, Speculation]) -> go.Figure:
             xaxis=axis("position of the draft in its step", type="category"),
             yaxis=axis("accepted, of all steps", tickformat=".0%", range=[0, 1.15 * highest]),
             bargap=0.3,
+            margin=MARGINS | {"t": 40 + 19 * len(bars)},  # long names stand below each other
         ),
     )
 

@@ -15,6 +15,11 @@ def plural(value: int, noun: str) -> str:
     return f"{count(value)} {noun}" + ("" if value == 1 else "s")
 
 
+def signed(value: float) -> str:
+    """+0.066 or −0.108."""
+    return f"{value:+.3f}".replace("-", "−")
+
+
 def ratio(value: float | None) -> str:
     """1.31, or – where nothing was measured."""
     return NONE if value is None else f"{value:.2f}"

@@ -183,11 +183,12 @@ STEPS = {
     "tree-bare": "The tree is the root alone.",
     "mask": (
         "All {rows} go through the model at once. Each row may see the text so far, its ancestors "
-        "and itself."
+        "and itself, so that branches do not see each other."
     ),
     "mask-window": (
         "All {rows} go through the model at once, {extra} of them the lookahead window's. A row "
-        "of the tree may see the text so far, its ancestors and itself."
+        "of the tree may see the text so far, its ancestors and itself, so that branches do not "
+        "see each other."
     ),
     "mask-bare": "One row goes through the model. It sees the text so far and itself.",
     "mask-last": "Nothing goes through the model.",

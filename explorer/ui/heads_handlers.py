@@ -146,4 +146,5 @@ def connect_heads(worker: ModelWorker, limits: Limits, demo: gr.Blocks) -> Heads
     loading = [page.header, page.loading]
     page.loading.tick(handlers.tick, None, loading, **MANY)
     demo.load(handlers.tick, None, loading, **MANY)
+    demo.load(handlers.show_recorded, None, page.shown, **MANY)  # no empty frames
     return page

@@ -13,6 +13,7 @@ import gradio as gr
 
 from explorer.analysis.tree_buffers import tree_buffers
 from explorer.analysis.tree_lab import BudgetCurve, ShapeReport, TreeLab
+from explorer.figures.numbers import count, plural, signed
 from explorer.figures.shape_picture import shape_picture
 from explorer.figures.tree_lab import budget_figure, cost_figure, independence_figure
 from explorer.records.errors import ExplorerError
@@ -31,6 +32,7 @@ from explorer.ui.tree_sources import lab_of, machine_of, sources
 from explorer.ui.updates import Update
 from explorer.ui.worker import ModelWorker
 
+NEAR = 0.02  # of a speedup: estimates that lie nearer are not told apart
 BEAT = 0.35  # seconds between two nodes of a growing tree
 
 
@@ -191,7 +193,7 @@ def summary(
         f"<div><b>{escape(value)}</b><span>{escape(name)}</span></div>" for name, value in facts
     )
     lines = [
-        f"Replayed on {positions:,} positions; costs of {machine}, batch size {batch}.",
+        f"Replayed on {count(positions)} positions; costs of {machine}, batch size {batch}.",
         _effects(report),
         _advice(report, budget),
     ]
@@ -207,25 +209,48 @@ def summary(
 def _effects(report: ShapeReport) -> str:
     together, starts = report.joint - report.product, report.replayed - report.joint
     return (
-        f"Heads that are right together change the product's estimate by {together:+.3f} tokens a "
-        f"step; that steps start where the last draft ended changes it by {starts:+.3f}."
+        f"Heads that are right together change the product's estimate by {signed(together)} tokens "
+        f"a step; that steps start where the last draft ended changes it by {signed(starts)}."
     )
 
 
 def _advice(report: ShapeReport, budget: BudgetCurve) -> str:
     idle = [node for node in report.nodes if not node.pays]
-    parts = [f"{len(idle)} of {len(report.nodes)} nodes do not pay for their row here (pale)."]
+    parts = [_idle(len(idle), len(report.nodes))] if report.nodes else []
     if report.next_node is not None and report.next_speedup is not None:
         change = report.next_speedup - report.speedup
-        parts.append(f"The best node to add is {report.next_node}: {change:+.3f}×.")
+        parts.append(f"The best node to add is {report.next_node}: {signed(change)}×.")
     if budget.best:
-        parts.append(
-            f"Best of the greedy trees: {budget.best} nodes, {max(budget.speedups):.2f}×, chosen "
-            "on these very texts."
-        )
+        parts.append(_best(budget))
     else:
         parts.append("No greedy tree beats plain decoding here.")
     return " ".join(parts)
+
+
+def _idle(idle: int, nodes: int) -> str:
+    if not idle:
+        return "Every node pays for its row here."
+    verb = "costs more time than it saves" if idle == 1 else "cost more time than they save"
+    return f"{idle} of {plural(nodes, 'node')} {verb} here (pale)."
+
+
+def _best(budget: BudgetCurve) -> str:
+    """The best greedy tree, and which others come as near as two samples of texts would differ."""
+    most = max(budget.speedups)
+    near = [n for n, speedup in enumerate(budget.speedups, start=1) if most - speedup < NEAR]
+    others = [str(n) for n in near if n != budget.best]
+    told = (
+        f"Best of the greedy trees: {plural(budget.best, 'node')}, {most:.2f}×, chosen on these "
+        "very texts."
+    )
+    if not others:
+        return told
+    listed = f"{', '.join(others[:-1])} or {others[-1]}" if len(others) > 1 else others[0]
+    nodes = "node" if others == ["1"] else "nodes"
+    return (
+        f"{told} With {listed} {nodes} the estimate is less than {NEAR:.2f}× lower: other texts, "
+        "or costs measured anew, may choose that."
+    )
 
 
 def connect_tree(worker: ModelWorker, demo: gr.Blocks) -> TreePage:

@@ -119,7 +119,7 @@ def _builders() -> dict[str, object]:
         ),
         "grow": gr.Button("Grow it node by node", size="sm", min_width=120, elem_id="tl-grow"),
         "tree": gr.Textbox(
-            label="Rank paths (medusa_choices), to paste and to copy",
+            label="Rank paths (medusa_choices); 0 is a head's first guess",
             lines=1,
             max_lines=4,
             max_length=MAX_TREE_CHARACTERS,

@@ -254,6 +254,7 @@ def test_small_differences_of_single_measurements_are_none():
 def test_the_table_says_how_many_times_the_baselines_rate():
     html = serving_panels.figures("", {2: figures(2, 30)}, {2: figures(2, 20), 4: figures(4, 40)})
     assert html.count("×</td>") == 1
+    assert "nine tenths and 99 hundredths" in html.split("<table")[0]  # not only under a pointer
     assert "<td>1.50×</td>" in html
 
 

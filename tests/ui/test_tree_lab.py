@@ -7,7 +7,8 @@ import gradio as gr
 import pytest
 
 from explorer.analysis.cost_file import shipped_costs
-from explorer.ui.tree_handlers import TreeHandlers
+from explorer.analysis.tree_lab import BudgetCurve
+from explorer.ui.tree_handlers import TreeHandlers, _best
 from explorer.ui.tree_sources import PASTED, machines, recorded_runs, sources
 from explorer.ui.worker import ModelWorker
 
@@ -129,3 +130,17 @@ def test_hostile_requests_are_sentences(lab):
 def test_texts_of_heads_that_ship_and_recorded_runs_can_be_chosen():
     assert any("held-out" in name for name in sources())
     assert all(source.positions for source in sources().values())
+
+
+def test_the_advice_counts_what_does_not_pay_and_names_trees_as_good(lab):
+    def advice(tree):
+        return lab.show(*asked(tree))[lab.page.summary]
+
+    assert "Every node pays for its row here." in advice("[[0]]")
+    assert "cost more time than they save here (pale)" in advice("cartesian:3,3,3")
+    near = BudgetCurve(
+        order=[[0], [1], [0, 0]], tokens_per_step=[1.5, 1.6, 1.7], speedups=[1.15, 1.09, 1.16]
+    )
+    assert "With 1 node the estimate is less than 0.02× lower" in _best(near)
+    alone = near.model_copy(update={"speedups": [1.0, 1.09, 1.16]})
+    assert "lower" not in _best(alone)
