@@ -13,10 +13,10 @@ import gradio as gr
 
 from explorer.analysis.tree_buffers import tree_buffers
 from explorer.analysis.tree_lab import BudgetCurve, ShapeReport, TreeLab
-from explorer.figures.numbers import count, plural, signed
 from explorer.figures.shape_picture import shape_picture
 from explorer.figures.tree_lab import budget_figure, cost_figure, independence_figure
 from explorer.records.errors import ExplorerError
+from explorer.records.numbers import count, plural, signed
 from explorer.records.paths import ASSETS
 from explorer.records.rank_paths import (
     MAX_NODES,
