@@ -28,9 +28,9 @@ def main() -> None:
     """Train, and write what was seen."""
     lab = explorer.load(heads="none")
     with tempfile.TemporaryDirectory() as folder:
-        begun, *seen = filter(None, taught(lab, Lesson(DATA, Path(folder))))
-    assert isinstance(begun, Begun)
-    frames = [frame for frame in seen if isinstance(frame, dict)]
+        seen = list(filter(None, taught(lab, Lesson(DATA, Path(folder)))))
+    begun = next(one for one in seen if isinstance(one, Begun))
+    frames = [one for one in seen if isinstance(one, dict) and "update" in one]
     record = begun.record | {"frames": frames}
     FILE.write_text(json.dumps(record, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     for frame in frames:

@@ -29,6 +29,7 @@ from explorer.training.data import (
 from explorer.training.evaluate import head_accuracy, targets_of
 from explorer.training.fitting import warmup_cosine
 from explorer.training.heads_step import head_losses
+from explorer.training.held_out_ranks import save_held_out_ranks
 from explorer.training.hidden_cache import HiddenCache, filling, opened
 from explorer.training.targets import Targets, build_targets
 
@@ -78,7 +79,7 @@ class Classroom:
     """
 
     def __init__(self, model: LanguageModel, lesson: Lesson, text: ClassText) -> None:
-        self.lesson = lesson
+        self.model, self.lesson, self.text = model, lesson, text
         chosen, train, held = text.conversations, text.train, text.held
         self.cache = opened(model, chosen, lesson.cache_folder)
         self.train_rows, self.held_rows = self.cache.rows_of(train), self.cache.rows_of(held)
@@ -160,7 +161,8 @@ class Classroom:
         return self.cache.tokens[start : self.example].tolist()
 
     def keep(self, folder: Path) -> None:
-        """Save the heads as they are, with how they were made. Raises ExplorerError."""
+        """Save the heads as they are, with how they were made and how right they are on the text
+        that they were not trained on. Raises ExplorerError."""
         self.heads.config.training = {
             "method": "Medusa-1, in class",
             "updates": self.updates,
@@ -170,6 +172,8 @@ class Classroom:
         measured = head_accuracy(self.heads, self.cache, self.held_rows)
         self.heads.config.accuracy = {"text": "replies held out of the class", **measured}
         save_heads(self.heads, folder, "bfloat16")
+        texts = self.text.conversations
+        save_held_out_ranks(self.model, folder, self.cache, self.text.held, texts)
 
     def _tokens_per_step(self) -> float:
         """Replay of greedy decoding: the reply is the base model's own, so this is exact."""

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from explorer.analysis.rank_table import load_rank_table
 from explorer.heads.checkpoints import load_heads
 from explorer.training.classroom import Classroom, Lesson, class_text, reading
 from explorer.training.heads_step import head_losses, heads_loss
@@ -43,7 +44,10 @@ def test_heads_learn_in_class_and_can_be_kept(classroom, tmp_path):
     classroom.keep(tmp_path / "kept")
     kept = load_heads(tmp_path / "kept", TinyBase())
     assert kept.config.training["updates"] == classroom.updates
-    assert kept.config.accuracy["top1"] == last["top1"]  # what it is expected to gain
+    assert kept.config.accuracy["top1"] == last["top1"]
+    table = load_rank_table(tmp_path / "kept")  # what a machine's expectation is computed from
+    assert table is not None
+    assert len(table.ranked()) == 4
 
 
 def test_a_class_begins_with_heads_that_repeat_the_lm_head(classroom):
