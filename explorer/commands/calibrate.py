@@ -8,6 +8,7 @@ from typing import Any
 from explorer.commands.console import Console, number, table
 from explorer.commands.options import load_lab, settings_from
 from explorer.commands.prompts import add_prompts_options
+from explorer.records.numbers import count
 from explorer.records.prompts import BUILT_IN, read_prompts
 
 EXAMPLE = "python -m explorer calibrate --prompts assets/prompts.jsonl --json"
@@ -83,7 +84,7 @@ def render(result: dict[str, Any]) -> str:
         [
             table(header, costs),
             table(("accuracy", "first", "second", "third"), heads),
-            f"best tree: {tree}",
+            f"best tree, by {count(result['positions'])} positions decoded here: {tree}",
             result["sentence"],
             *(_batches(result["batches"]) if "batches" in result else []),
             *([f"The costs are in {result['out']}."] if "out" in result else []),

@@ -29,6 +29,7 @@ def press_continue(page, new_tokens: int):
     page.page.fill("#mx-new-tokens input[type=number]", str(new_tokens))
     page.page.press("#mx-new-tokens input[type=number]", "Tab")
     page.page.click("#mx-continue")
+    page.page.wait_for_selector("#mx-new-tokens", state="hidden")  # the settings close by a run
     page.wait(f"explorer.trace.header?.prompt_ids.length > {before}", 30_000)
     return page.done()
 

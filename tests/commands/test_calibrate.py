@@ -1,5 +1,7 @@
 """`calibrate` measures on the built-in prompts, and shows what it found."""
 
+import re
+
 import pytest
 
 from explorer.analysis.calibration import Calibration, Key
@@ -54,7 +56,9 @@ def test_calibrate_uses_the_built_in_prompts(fake, capsys, seen):
     assert result["expected_speedup"] == 1.2
     assert "batches" not in result
     assert cli.main(["calibrate"]) == 0
-    assert "Speculation should pay here" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "Speculation should pay here" in told
+    assert re.search(r"^best tree, by \d+ positions decoded here: ", told, re.MULTILINE)
 
 
 def test_the_heads_at_hand_are_calibrated(fake, capsys, monkeypatch, seen):
