@@ -5,6 +5,8 @@
  *   p: the base model's, at the parent's row; first: its likeliest; sure: exp(−H) below the row, null: unknown
  * @typedef {{ step: number, rows: Row[], wanted: { name: string, p: number, row: number | null }[], path: number[] }} RecordedStep
  * @typedef {"greedy" | "sample" | "typical"} Rule
+ * @typedef {"root" | "accepted" | "likely" | "unlikely" | "below the bar" | "on a lesser path"
+ *   | "not the first choice" | "never reached"} Fate
  */
 
 /**
@@ -47,6 +49,32 @@ export function typicalPath(rows, epsilon) {
     if (depth > deepest || (depth === deepest && likely > best)) last = row;
   });
   return lineTo(rows, last);
+}
+
+const LIKELY = 0.1; // accepted at least so often, with the rule that draws
+
+/**
+ * What becomes of each row. A row below one that was not reached is not judged, whatever its p:
+ * the text would never come there.
+ * @param {Row[]} rows
+ * @param {number[]} accepted how likely each row is accepted
+ * @param {Rule} rule
+ * @param {number} epsilon
+ * @returns {Fate[]}
+ */
+export function fates(rows, accepted, rule, epsilon) {
+  const clears = rows.map(
+    ({ parent, p, first }, row) =>
+      row === 0 || (rule === "greedy" ? first : p > bar(rows[parent], epsilon)),
+  );
+  return rows.map(({ parent }, row) => {
+    if (row === 0) return "root";
+    if (rule === "sample") return accepted[row] > LIKELY ? "likely" : "unlikely";
+    if (accepted[row] > 0) return "accepted";
+    if (!lineTo(rows, parent).every((above) => clears[above])) return "never reached";
+    if (clears[row]) return "on a lesser path";
+    return rule === "greedy" ? "not the first choice" : "below the bar";
+  });
 }
 
 /**

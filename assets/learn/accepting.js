@@ -1,11 +1,11 @@
 // Chapter 7: one step under three rules; which nodes each takes, and what becomes of p.
 
-import { bar, chances, expectedAccepted, nextTokens } from "./acceptance.js";
+import { bar, chances, expectedAccepted, fates, nextTokens } from "./acceptance.js";
 import { mountOwn } from "./own_run.js";
 
 /**
  * @import { Tools } from "./kit.js"
- * @import { RecordedStep, Rule } from "./acceptance.js"
+ * @import { Fate, RecordedStep, Rule } from "./acceptance.js"
  * @import { Trace } from "../step_explorer/trace.js"
  * @typedef {{ whose: string, epsilon: number, steps: RecordedStep[], question: Parameters<Tools["question"]>[0] }} Data
  */
@@ -18,6 +18,24 @@ const SAID = {
     "Sample: one token is drawn from p after each row, and the child that holds it is followed. Each token is a draw from p: the distribution is kept. Figures are chances.",
   typical:
     "Typical: every child above its bar may stay, and the longest path wins. What follows is decided by the guesses, not by p: the distribution changes.",
+};
+
+/** @type {Record<Rule, string>} */
+const CAPTIONS = {
+  greedy: "The candidate tree: ● accepted, ○ not, ◇ never reached",
+  sample: "The candidate tree: ● accepted with more than 0.1, ○ less often",
+  typical: "The candidate tree: ● accepted (p above the bar), ○ not, ◇ never reached",
+};
+/** @type {Record<Fate, [sign: string, kind: string]>} */
+const SIGNS = {
+  root: ["■", "is-root"],
+  accepted: ["●", "is-taken"],
+  likely: ["●", "is-taken"],
+  unlikely: ["○", "is-left"],
+  "below the bar": ["○", "is-left"],
+  "on a lesser path": ["○", "is-left"],
+  "not the first choice": ["○", "is-left"],
+  "never reached": ["◇", "is-left"],
 };
 
 /** The first step that accepted something. @param {Trace} trace */
@@ -113,33 +131,39 @@ function drawn(data, tools) {
  */
 function nodeTable({ step, rule, epsilon }, accepted, { h, numbers }) {
   const { rows } = step;
+  const fate = fates(rows, accepted, rule, epsilon);
   const lines = inOrder(rows).map((row) => {
-    const { name, parent, p, depth, first } = rows[row];
+    const { name, parent, p, depth } = rows[row];
     const asked = {
-      greedy: first ? "first choice" : "",
+      greedy: "",
       sample: row ? numbers.probability(accepted[row]) : "",
-      typical: row ? `> ${numbers.probability(bar(rows[parent], epsilon))}` : "",
+      typical: row ? numbers.probability(bar(rows[parent], epsilon)) : "",
     }[rule];
-    const taken = row > 0 && accepted[row] > (rule === "sample" ? 0.1 : 0.5);
+    const [sign, kind] = SIGNS[fate[row]];
     return h(
       "tr",
-      { class: row === 0 ? "is-root" : taken ? "is-taken" : "is-left" },
+      { class: kind },
       h(
         "td",
         { style: `padding-left: ${depth * 14}px` },
-        h("span", { class: "lx-sign" }, row === 0 ? "■ " : taken ? "● " : "○ "),
+        h("span", { class: "lx-sign" }, sign, " "),
         h("code", {}, name),
       ),
-      h("td", {}, row ? numbers.probability(p) : ""),
-      h("td", {}, asked),
+      h("td", {}, row ? numbers.inColumn(p) : ""),
+      rule === "greedy" ? null : h("td", {}, asked),
+      rule === "sample" ? null : h("td", {}, row ? fate[row] : ""),
     );
   });
-  const last = { greedy: "wanted", sample: "accepted", typical: "bar" }[rule];
+  const columns = {
+    greedy: ["so it is"],
+    sample: ["accepted with"],
+    typical: ["bar", "so it is"],
+  };
   return h(
     "table",
-    { class: "lx-nodes" },
-    h("caption", {}, "The candidate tree: ● accepted, ○ not"),
-    h("tr", {}, h("th", {}, "node"), h("th", {}, "p"), h("th", {}, last)),
+    { class: "lx-nodes lx-fates" },
+    h("caption", {}, CAPTIONS[rule]),
+    h("tr", {}, ...["node", "p", ...columns[rule]].map((name) => h("th", { scope: "col" }, name))),
     ...lines,
   );
 }

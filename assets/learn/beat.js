@@ -29,17 +29,20 @@ export function scored(slots, guesses) {
 }
 
 /**
- * The guesses of a round, one question after the other. An answer to a question that is not asked
+ * The guesses of a round, one question after the other; the first wrong one ends it, as it ends a
+ * step: pieces that follow the text's own token do not follow another one. An answer to a question that is not asked
  * any more, because its button was pressed twice, changes nothing.
  * @param {Slot[]} slots
  */
 export function guessing(slots) {
   /** @type {(number | null)[]} */
   const guesses = [];
-  const over = () => guesses.length >= slots.length || guesses.includes(null);
+  const wrong = (/** @type {number | null} */ guess, /** @type {number} */ i) =>
+    guess !== slots[i].true;
+  const over = () => guesses.length >= slots.length || guesses.some(wrong);
   const answer = (/** @type {number} */ asked, /** @type {(number | null)[]} */ given) => {
     const counts = !over() && asked === guesses.length;
-    if (counts) guesses.push(...given);
+    if (counts) for (const guess of given) if (!over()) guesses.push(guess);
     return counts;
   };
   return { guesses, over, answer };

@@ -9,6 +9,7 @@ import { guessing, scored, typedGuesses } from "./beat.js";
  * @typedef {{ run: string, step: number, prompt: string, text: string, slots: Slot[] }} Round
  * @typedef {{ texts: { name: string, rounds: Round[] }[] }} Data
  * @typedef {{ you: Score, heads: Score, model: Score }} Scores
+ * @typedef {{ text: Data["texts"][0], round: number, played: number, total: Scores }} State
  */
 
 /** @type {[keyof Scores, string][]} */
@@ -23,36 +24,55 @@ const RULES = ["greedy", "sample", "typical"];
 /** @param {HTMLElement} place @param {Data} data @param {Tools} tools */
 export function mount(place, data, tools) {
   const { h, choice } = tools;
+  /** @type {State} */
   const state = { text: data.texts[0], round: 0, played: 0, total: nothing() };
   const game = h("div", {});
   const board = h("div", {});
   const begin = () => {
-    const round = state.text.rounds[state.round];
+    const { rounds } = state.text;
+    const last = state.round + 1 === rounds.length;
     game.replaceChildren(
-      roundView(round, tools, {
-        number: `${state.round + 1} of ${state.text.rounds.length}`,
+      roundView(rounds[state.round], tools, {
+        number: `${state.round + 1} of ${rounds.length}`,
         done: (scores) => {
           state.played += 1;
           for (const [who] of PLAYERS)
             for (const rule of RULES) state.total[who][rule] += scores[who][rule];
-          board.replaceChildren(scoreTable(state.total, state.played, tools));
+          board.replaceChildren(scoreTable(state, tools));
         },
-        next: () => {
-          state.round = (state.round + 1) % state.text.rounds.length;
-          begin();
-        },
+        onward: () => (last ? end() : [button("Next round ▸", () => to(state.round + 1))]),
       }),
     );
+  };
+  const to = (/** @type {number} */ round) => {
+    state.round = round;
+    if (round === 0) {
+      Object.assign(state, { played: 0, total: nothing() }); // each text is a game of its own
+      board.replaceChildren();
+    }
+    begin();
+  };
+  // Once: what it does takes the button off the page.
+  const button = (/** @type {string} */ name, /** @type {() => void} */ act) => {
+    const made = h("button", { type: "button", onclick: () => made.isConnected && act() }, name);
+    return made;
+  };
+  const end = () => [
+    ...data.texts
+      .filter((one) => one !== state.text)
+      .map(({ name }) => button(`Play “${name}” ▸`, () => play(name))),
+    button("Play these again", () => to(0)),
+  ];
+  const play = (/** @type {string} */ name) => {
+    texts.set(name);
+    state.text = data.texts.find((one) => one.name === name) ?? data.texts[0];
+    to(0);
   };
   const texts = choice(
     "Text",
     data.texts.map(({ name }) => [name, name]),
     state.text.name,
-    (name) => {
-      state.text = data.texts.find((one) => one.name === name) ?? data.texts[0];
-      state.round = 0;
-      begin();
-    },
+    play,
   );
   place.append(h("div", { class: "lx-card" }, texts.element, game), board);
   begin();
@@ -67,9 +87,9 @@ const nothing = () => {
 /**
  * @param {Round} round
  * @param {Tools} tools
- * @param {{ number: string, done: (scores: Scores) => void, next: () => void }} given
+ * @param {{ number: string, done: (scores: Scores) => void, onward: () => HTMLElement[] }} given
  */
-function roundView({ run, prompt, text, slots, step }, tools, { number, done, next }) {
+function roundView({ run, prompt, text, slots, step }, tools, { number, done, onward }) {
   const { h } = tools;
   const { guesses, over, answer: answered } = guessing(slots);
   const [written, ask] = [h("span", { class: "lx-guessed" }), h("div", { "aria-live": "polite" })];
@@ -106,13 +126,12 @@ function roundView({ run, prompt, text, slots, step }, tools, { number, done, ne
       ),
     };
     done(scores);
-    const onward = () => element.isConnected && next(); // once: it takes this round off the page
-    const on = h("button", { type: "button", onclick: onward }, "Next round ▸");
+    const on = onward();
     ask.replaceChildren(
       answer(slots, guesses, scores, tools),
-      h("div", { class: "lx-buttons" }, on, tools.seeLink(run, step, "See this step")),
+      h("div", { class: "lx-buttons" }, ...on, tools.seeLink(run, step, "See this step")),
     );
-    on.focus({ preventScroll: true });
+    on[0].focus({ preventScroll: true });
   };
   go();
   return element;
@@ -141,7 +160,7 @@ function question({ options }, index, { pick, typed }, { h }) {
         if (field.value) typed(field.value);
       },
     },
-    h("p", {}, `Piece ${index + 1} of 4: what comes next?`),
+    h("p", {}, `Piece ${index + 1} of 4: what comes next? A wrong guess ends the round.`),
     h(
       "div",
       { class: "lx-options" },
@@ -154,6 +173,16 @@ function question({ options }, index, { pick, typed }, { h }) {
 }
 
 /**
+ * Who had more right guesses, in words.
+ * @param {number} you
+ * @param {number} heads
+ */
+function winner(you, heads) {
+  if (you === heads) return `a draw, you ${you}, the heads ${heads}.`;
+  return `${you > heads ? "you win" : "the heads win"}, you ${you}, the heads ${heads}.`;
+}
+
+/**
  * What came, what the heads said, what you said.
  * @param {Slot[]} slots
  * @param {(number | null)[]} guesses
@@ -161,8 +190,6 @@ function question({ options }, index, { pick, typed }, { h }) {
  * @param {Tools} tools
  */
 function answer(slots, guesses, scores, { h, numbers }) {
-  const below = (/** @type {number} */ least) =>
-    `below ${numbers.probability(least)}`.replace("below under", "under");
   const cell = (/** @type {Slot} */ slot, /** @type {number | null | undefined} */ guess) => {
     if (guess === undefined) return h("td", {}, "–");
     if (guess === null) return h("td", { class: "is-off" }, "○ something else");
@@ -173,22 +200,17 @@ function answer(slots, guesses, scores, { h, numbers }) {
       { class: right ? "is-right" : "is-off" },
       `${right ? "●" : "○"} `,
       h("code", {}, name),
-      ` ${p === null ? below(slot.least) : numbers.probability(p)}`,
+      ` ${p === null ? under(numbers.probability(slot.least)) : numbers.probability(p)}`,
     );
   };
+  /** Said of a token that is not among those recorded. @param {string} least the least of them */
+  const under = (least) => (/^\d/.test(least) ? `under ${least}` : least);
   const row = (/** @type {string} */ name, /** @type {(number | null | undefined)[]} */ given) =>
     h("tr", {}, h("th", { scope: "row" }, name), ...slots.map((slot, i) => cell(slot, given[i])));
-  const { you, heads } = scores;
-  const words =
-    you.greedy > heads.greedy
-      ? `You win: ${you.greedy} in a row, the heads ${heads.greedy}.`
-      : you.greedy === heads.greedy
-        ? `A draw: ${you.greedy} in a row each.`
-        : `The heads win: ${heads.greedy} in a row, you ${you.greedy}.`;
   return h(
     "div",
     {},
-    h("p", { class: "lx-verdict" }, words),
+    h("p", { class: "lx-verdict" }, `In a row: ${winner(scores.you.greedy, scores.heads.greedy)}`),
     h(
       "div",
       {
@@ -220,22 +242,38 @@ function answer(slots, guesses, scores, { h, numbers }) {
         ),
       ),
     ),
+    h(
+      "p",
+      { class: "lx-note" },
+      "Figures: the base model’s probability of the piece, in the text as it came.",
+    ),
   );
 }
 
 /**
- * @param {Scores} total
- * @param {number} played
+ * @param {State} state
  * @param {Tools} tools
  */
-function scoreTable(total, played, { h, numbers }) {
+function scoreTable({ text, total, played }, { h }) {
+  const all = played === text.rounds.length;
   return h(
     "div",
     { class: "lx-card" },
+    all
+      ? h(
+          "p",
+          { class: "lx-verdict" },
+          `All ${played} rounds of “${text.name}”: ${winner(total.you.greedy, total.heads.greedy)}`,
+        )
+      : null,
     h(
       "table",
       { class: "lx-nodes" },
-      h("caption", {}, `Accepted guesses a round, over ${numbers.plural(played, "round")}`),
+      h(
+        "caption",
+        {},
+        `Accepted guesses a round, “${text.name}”, after ${played} of ${text.rounds.length}`,
+      ),
       h("tr", {}, h("td", {}), ...RULES.map((rule) => h("th", { scope: "col" }, rule))),
       ...PLAYERS.map(([who, name]) =>
         h(

@@ -13,7 +13,7 @@ import { significant } from "./numbers.js";
  * @property {(value: number) => string} [format]
  *
  * @typedef {object} Line
- * @property {string} name written at its end
+ * @property {string} name written beside its end, right of all lines
  * @property {[x: number, y: number][]} points
  * @property {string} [kind] "own", "rival", "third", "quiet"; each with its own dashes
  *
@@ -32,6 +32,7 @@ import { significant } from "./numbers.js";
 
 const MARGIN = { left: 52, right: 16, top: 12, bottom: 38 };
 const LETTER = 6.4; // pixels, about
+const APART = 13; // pixels between the base lines of two names
 
 export class Chart {
   /** @type {Drawing} */
@@ -69,24 +70,21 @@ export class Chart {
   #draw() {
     const { height } = this;
     const width = this.#width;
-    const across = scale(this.x, MARGIN.left, width - MARGIN.right);
-    const up = scale(this.y, height - MARGIN.bottom, MARGIN.top);
     const { lines = [], dots = [], marks = [] } = this.#drawing;
+    const across = scale(this.x, MARGIN.left, width - rightOf(lines));
+    const up = scale(this.y, height - MARGIN.bottom, MARGIN.top);
     const taken = /** @type {Taken[]} */ ([]);
     replace(
       this.element,
       s(
         "svg",
         { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": this.label },
-        ...axes(this.x, this.y, across, up, width, height),
+        ...axes(this.x, this.y, across, up, height),
         ...marks.flatMap((mark) => upright(mark, across, height)),
         ...lines.map((line) => path(line, across, up)),
         ...dots.map((dot) => point(dot, across, up)),
         ...dots.map((dot) => dotName(dot, across, up, width, taken)),
-        // From the lowest up: a name that finds its place taken moves aside, or up.
-        ...lines
-          .toSorted((a, b) => (a.points.at(-1)?.[1] ?? 0) - (b.points.at(-1)?.[1] ?? 0))
-          .map((line) => lineName(line, across, up, width, taken)),
+        ...lineNames(lines, across, up, height),
       ),
     );
   }
@@ -141,16 +139,15 @@ export function ticks({ min, max, log, ticks: given }) {
  * @param {Axis} y
  * @param {Scale} across
  * @param {Scale} up
- * @param {number} width
  * @param {number} height
  */
-function axes(x, y, across, up, width, height) {
-  const bottom = height - MARGIN.bottom;
+function axes(x, y, across, up, height) {
+  const [bottom, right] = [height - MARGIN.bottom, across(x.max)];
   const written = (/** @type {Axis} */ axis, /** @type {number} */ value) =>
     (axis.format ?? plain)(value);
   return [
     ...ticks(y).flatMap((value) => [
-      s("path", { class: "lx-grid", d: `M${MARGIN.left} ${up(value)}H${width - MARGIN.right}` }),
+      s("path", { class: "lx-grid", d: `M${MARGIN.left} ${up(value)}H${right}` }),
       s(
         "text",
         { class: "lx-tick is-end", x: MARGIN.left - 6, y: up(value) + 4 },
@@ -166,9 +163,9 @@ function axes(x, y, across, up, width, height) {
     ),
     s("path", {
       class: "lx-axis",
-      d: `M${MARGIN.left} ${MARGIN.top}V${bottom}H${width - MARGIN.right}`,
+      d: `M${MARGIN.left} ${MARGIN.top}V${bottom}H${right}`,
     }),
-    s("text", { class: "lx-axis-title is-end", x: width - MARGIN.right, y: height - 6 }, x.title),
+    s("text", { class: "lx-axis-title is-end", x: right, y: height - 6 }, x.title),
     s(
       "text",
       { class: "lx-axis-title is-end", transform: `translate(12 ${MARGIN.top}) rotate(-90)` },
@@ -217,6 +214,7 @@ function upright({ x, label }, across, height) {
 }
 
 /**
+ * A dot's name beside it, moved so that it stays in the picture and covers no other dot's name.
  * @param {Dot} dot
  * @param {Scale} across
  * @param {Scale} up
@@ -225,47 +223,66 @@ function upright({ x, label }, across, height) {
  */
 function dotName({ x, y, label, kind = "own" }, across, up, width, taken) {
   if (!label) return null;
-  return name(label, kind, across(x) + 9, up(y) + 4, width, taken);
-}
-
-/**
- * @param {Line} line
- * @param {Scale} across
- * @param {Scale} up
- * @param {number} width
- * @param {Taken[]} taken
- */
-function lineName({ name: text, points, kind = "own" }, across, up, width, taken) {
-  const last = points.at(-1);
-  if (!last || !text) return null;
-  return name(text, kind, across(last[0]) - 4, up(last[1]) - 6, width, taken);
-}
-
-/**
- * A name beside its place, moved so that it stays in the picture and covers no other name.
- * @param {string} text
- * @param {string} kind
- * @param {number} x
- * @param {number} y
- * @param {number} width
- * @param {Taken[]} taken
- */
-function name(text, kind, x, y, width, taken) {
-  const wide = LETTER * text.length;
-  const over = x + wide > width - 4;
-  let left = over
-    ? Math.max(MARGIN.left + 4, x - wide - (x > width - MARGIN.right - 8 ? 0 : 18))
-    : x;
-  let base = Math.max(MARGIN.top + 8, y);
+  const [at, wide] = [across(x) + 9, LETTER * label.length];
+  const over = at + wide > width - 4;
+  let left = over ? Math.max(MARGIN.left + 4, at - wide - 18) : at;
+  let base = Math.max(MARGIN.top + 8, up(y) + 4);
   const box = () => ({ left, right: left + wide, top: base - 11, bottom: base + 3 });
   const other = () => taken.find((one) => overlap(one, box()));
   for (let found = other(), tries = 0; found && tries < 20; found = other(), tries++) {
-    const beside = found.left - wide - 10; // on its own line still, as lines end flat
+    const beside = found.left - wide - 18; // on the other side of its dot
     if (beside > MARGIN.left) left = beside;
     else base -= 7;
   }
   taken.push(box());
-  return s("text", { class: `lx-name is-${kind}`, x: left, y: base }, text);
+  return s("text", { class: `lx-name is-${kind}`, x: left, y: base }, label);
+}
+
+/**
+ * The right margin: names of lines stand in it, where no line runs through them.
+ * @param {Line[]} lines
+ */
+const rightOf = (lines) =>
+  Math.max(MARGIN.right, ...lines.map(({ name }) => (name ? 12 + LETTER * name.length : 0)));
+
+/**
+ * @param {Line[]} lines
+ * @param {Scale} across
+ * @param {Scale} up
+ * @param {number} height
+ */
+function lineNames(lines, across, up, height) {
+  const named = lines
+    .flatMap(({ name, points, kind = "own" }) => {
+      const end = points.at(-1);
+      return name && end ? [{ name, kind, x: across(end[0]), y: up(end[1]) + 4 }] : [];
+    })
+    .toSorted((a, b) => a.y - b.y);
+  const bases = spread(
+    named.map(({ y }) => y),
+    APART,
+    MARGIN.top + 8,
+    height - MARGIN.bottom,
+  );
+  return named.map(({ name, kind, x }, i) =>
+    s("text", { class: `lx-name is-${kind}`, x: x + 6, y: bases[i] }, name),
+  );
+}
+
+/**
+ * Places at least `apart` from each other, none outside low to high while they fit, each near to
+ * the wanted one.
+ * @param {number[]} wanted the smallest first
+ * @param {number} apart
+ * @param {number} low
+ * @param {number} high
+ */
+export function spread(wanted, apart, low, high) {
+  const places = wanted.map((place) => Math.max(low, place));
+  for (let i = 1; i < places.length; i++) places[i] = Math.max(places[i], places[i - 1] + apart);
+  let most = high;
+  for (let i = places.length - 1; i >= 0; i--, most -= apart) places[i] = Math.min(places[i], most);
+  return places;
 }
 
 /**

@@ -27,7 +27,7 @@ export function formulaView(data, tools) {
       max: data.most,
       ticks: [0, 2, 4, 6, 8, 10, 12, 14, 16],
     },
-    y: { title: "× plain decoding", min: 0, max: 5 },
+    y: { title: "E: tokens a step; S, S′: speedup", min: 0, max: 5 },
   });
   const out = tools.figures([
     ["tokens", "E: tokens per step"],
@@ -36,7 +36,7 @@ export function formulaView(data, tools) {
     ["best", "best K by S′"],
   ]);
   const verdict = h("p", { class: "lx-note", role: "status" });
-  const points = [...recordedPoint(data), ...ownPoint(tools.lastRun())];
+  const points = numbered([...recordedPoint(data), ...ownPoint(tools.lastRun())]);
   const update = () => {
     const { alpha, k, ratio } = setting;
     const { cost } = data.costs[setting.costs];
@@ -70,7 +70,7 @@ export function formulaView(data, tools) {
         },
       ],
       marks: [{ x: k, label: `K = ${k}` }],
-      dots: points.flatMap(dots),
+      dots: points.flatMap(({ dots }) => dots),
     });
   };
   const change = (/** @type {Partial<Setting>} */ values) => {
@@ -93,7 +93,7 @@ export function formulaView(data, tools) {
     h(
       "p",
       { class: "lx-note" },
-      `Curves are the formulas; the cost curves were measured on ${data.costs[0].name.split(" · ")[1]} (${data.costs[0].measured}). Points were measured: ${points.map(({ name }) => name).join("; ")}.`,
+      `Curves are the formulas; the cost curves were measured on ${data.costs[0].name.split(" · ")[1]} (${data.costs[0].measured}). Points were measured, ○ tokens per step and ● speedup: ${points.map(({ words }) => words).join("; ")}.`,
     ),
   );
   update();
@@ -149,18 +149,15 @@ export function inequality({ alpha, k, ratio }, cost, numbers) {
 function recordedPoint({ drafts, fit: { timed, machine } }) {
   const trained = drafts.drafts.find(({ layers }) => layers === 0);
   if (!trained) return [];
+  const k = drafts.draft_tokens;
   return [
     {
-      k: drafts.draft_tokens,
-      tokens: trained.tokens_per_step,
-      speedup: null,
-      name: `the shipped draft model, ${trained.tokens_per_step.toFixed(2)} tokens per step (α ${trained.acceptance.toFixed(2)}, ${drafts.prompts} prompts, ${drafts.measured})`,
+      ...{ k, tokens: trained.tokens_per_step, speedup: null },
+      name: `the shipped draft model, counted (α ${trained.acceptance.toFixed(2)}, ${drafts.prompts} prompts, ${drafts.measured})`,
     },
     {
-      k: drafts.draft_tokens,
-      tokens: timed.tokens_per_step,
-      speedup: timed.speedup,
-      name: `the same, timed, ${timed.tokens_per_step.toFixed(2)} tokens per step, ${timed.speedup.toFixed(2)}× ± ${timed.half_width.toFixed(2)} (${machine})`,
+      ...{ k, tokens: timed.tokens_per_step, speedup: timed.speedup },
+      name: `the same, timed, ± ${timed.half_width.toFixed(2)} (${machine})`,
     },
   ];
 }
@@ -175,21 +172,28 @@ function ownPoint(trace) {
   if (!trace?.header || !lane?.tokens_per_step || !trace.steps.length) return [];
   const depths = trace.steps.map((step) => Math.max(...trace.shape(step).depths));
   const k = Math.round(depths.reduce((sum, depth) => sum + depth, 0) / depths.length);
-  const speedup = trace.figures?.speedup ?? null;
   return [
     {
-      k,
-      tokens: lane.tokens_per_step,
-      speedup,
-      name: `your last run (${trace.header.settings.method}), ${lane.tokens_per_step.toFixed(2)} tokens per step${speedup === null ? "" : `, ${speedup.toFixed(2)}×`}`,
+      ...{ k, tokens: lane.tokens_per_step, speedup: trace.figures?.speedup ?? null },
+      name: `your last run (${trace.header.settings.method})`,
     },
   ];
 }
 
-/** @param {Point} point */
-const dots = ({ k, tokens, speedup, name }) => [
-  { x: k, y: tokens, kind: "quiet", title: `measured tokens per step: ${name}` },
-  ...(speedup === null
-    ? []
-    : [{ x: k, y: speedup, kind: "own", title: `measured speedup: ${name}` }]),
-];
+/**
+ * Dots with a number each, and the words that explain the numbers.
+ * @param {Point[]} points
+ */
+export function numbered(points) {
+  const numbers = [..."①②③④⑤⑥"].values();
+  return points.map(({ k, tokens, speedup, name }) => {
+    const dots = [{ x: k, y: tokens, kind: "quiet", says: `${tokens.toFixed(2)} tokens per step` }];
+    if (speedup !== null)
+      dots.push({ x: k, y: speedup, kind: "own", says: `${speedup.toFixed(2)}×` });
+    const named = dots.map(({ says, ...dot }) => {
+      const label = numbers.next().value ?? "";
+      return { ...dot, label, title: `${says}: ${name}`, words: `${label} ${says}` };
+    });
+    return { dots: named, words: `${named.map(({ words }) => words).join(", ")}: ${name}` };
+  });
+}

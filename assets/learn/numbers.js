@@ -4,6 +4,7 @@ import { count } from "../step_explorer/numbers.js";
 
 export {
   count,
+  inColumn,
   milliseconds,
   percent,
   plural,

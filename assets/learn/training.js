@@ -119,12 +119,12 @@ function blackboard(tools) {
   const accuracy = tools.chart({
     ...{ label: "Held-out accuracy of each head", height: 170 },
     x: { title: "seconds", min: 0, max: 90 },
-    y: { title: "top-1", min: 0, max: 0.3 },
+    y: { title: "top-1, held-out text", min: 0, max: 0.3 },
   });
   const losses = tools.chart({
-    ...{ label: "Loss of each head", height: 170 },
+    ...{ label: "Loss of each head on the text that it learns from", height: 170 },
     x: { title: "seconds", min: 0, max: 90 },
-    y: { title: "loss", min: 2, max: 10 },
+    y: { title: "loss, training text", min: 2, max: 10 },
   });
   const speeds = tools.chart({
     ...{ label: "Speed of the race at each look", height: 170 },

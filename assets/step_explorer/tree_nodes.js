@@ -14,7 +14,7 @@ import { SIGNS } from "./verdicts.js";
 
 const ROOMY = 22; // pixels of a line that has room for probabilities
 // Pixels from a node to where the edge to it turns: a probability stands between them, or nothing.
-const [WIDE_TURN, TURN] = [31, 20];
+const [WIDE_TURN, TURN, BONUS_TURN] = [31, 20, 14];
 
 /** @param {Pick<Grid, "line" | "unit">} grid */
 const showsProbabilities = ({ line, unit }) => line >= ROOMY * unit;
@@ -123,10 +123,11 @@ export function drawBonus(view, grid, edges, marks) {
   const end = step.accepted.at(-1) ?? 0;
   const from = grid.at(end);
   const to = grid.spot({ column: shape.depths[end] + 1, line: -1 });
+  const turn = to.x - (showsProbabilities(grid) ? WIDE_TURN : BONUS_TURN) * grid.unit;
   edges.append(
     s("path", {
       class: "sx-edge is-bonus",
-      d: `M${from.x} ${from.y}H${to.x - 14 * grid.unit}V${to.y}H${to.x - 5 * grid.unit}`,
+      d: `M${from.x} ${from.y}H${turn}V${to.y}H${to.x - 5 * grid.unit}`,
     }),
   );
   const label = view.token(step.bonus, grid.limit);

@@ -6,11 +6,13 @@ import itertools
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from explorer.analysis.cost_curve import mean_cost
 from explorer.analysis.cost_file import CostFile, shipped_costs
 from explorer.analysis.formulas import path_probability, tree_speedup
-from explorer.analysis.joint_counts import JointCounts, count_paths
-from explorer.analysis.rank_table import load_rank_table
+from explorer.analysis.joint_counts import JointCounts, count_paths, replayed_tokens_per_step
+from explorer.analysis.rank_table import RankTable, load_rank_table
 from explorer.analysis.tree_search import ScoredPath, greedy_order
 from explorer.learn.chapter import Chapter, See
 from explorer.learn.recorded_runs import recorded_run
@@ -19,6 +21,8 @@ from explorer.records.paths import ASSETS
 HEADS = ASSETS / "heads" / "default"
 NODES = 64
 OFFERED = 3  # paths that the question offers
+TOLD = 8  # nodes of the tree whose predictions the text compares
+CLOSE = 0.02  # sizes whose estimates differ by less are as good as each other
 
 
 def numbers() -> dict[str, object]:
@@ -33,7 +37,27 @@ def numbers() -> dict[str, object]:
         "nodes": NODES,
         "tau": 1 + last,
         "positions": joint_counts().positions,
+        "close": _close(found[0]),
+        "told": {"nodes": TOLD, **predicted(TOLD)},
     }
+
+
+def predicted(size: int) -> dict[str, float]:
+    """Tokens per step of the best tree of that many nodes: by the product of the heads'
+    accuracies, by joint counts, and replayed step after step on the same texts."""
+    paths, accuracy = [one.path for one in nodes()[:size]], joint_counts().accuracy
+    return {
+        "product": 1 + sum(path_probability(path, accuracy) for path in paths),
+        "counted": joint_counts().tokens_per_step(paths),
+        "replayed": replayed_tokens_per_step(held_out(), paths),
+    }
+
+
+def _close(machine: dict[str, Any]) -> dict[str, Any]:
+    """The largest tree whose estimated speedup is within CLOSE of a machine's best."""
+    speedup = machine["speedup"]
+    size = max(n for n in range(1, NODES + 1) if speedup[n] >= (1 - CLOSE) * machine["most"])
+    return {"machine": machine, "size": size, "speedup": speedup[size]}
 
 
 def data() -> dict[str, Any]:
@@ -52,12 +76,23 @@ def data() -> dict[str, Any]:
 
 
 @cache
-def joint_counts() -> JointCounts:
-    """How often each rank path of the shipped heads was right, on text held out of training."""
+def _table() -> RankTable:
     table = load_rank_table(HEADS)
     if table is None:
         raise LookupError(f"no rank table in {HEADS}")
-    return count_paths((text.rows for text in table.ranked()), table.width)
+    return table
+
+
+@cache
+def held_out() -> list[np.ndarray]:
+    """The rank rows of the texts that were held out of the shipped heads' training."""
+    return [text.rows for text in _table().ranked()]
+
+
+@cache
+def joint_counts() -> JointCounts:
+    """How often each rank path of the shipped heads was right, on text held out of training."""
+    return count_paths(held_out(), _table().width)
 
 
 @cache

@@ -23,6 +23,7 @@ from explorer.learn.formats import ratio
 from explorer.learn.llms import LLMS, llm
 from explorer.learn.machines import GPUS
 from explorer.learn.outline import TITLES
+from explorer.learn.recorded_comparison import compared
 from explorer.records.paths import ASSETS
 
 MOST_DRAFTS = 16
@@ -89,7 +90,14 @@ def numbers() -> dict[str, object]:
         "latency": 1e6 * ALL_REDUCE,
         "hot": drafts()["by_temperature"],
         "fit": draft_fit.numbers(drafts()["draft_tokens"], RATIO),
+        "depths": _depths(),
     }
+
+
+def _depths() -> list[dict[str, Any]]:
+    """How often the draft model's guesses were right at each depth of the recorded comparison."""
+    depths = compared()["details"]["draft-model"]["acceptance"]
+    return [one | {"judged": one["accepted"] + one["first_rejections"]} for one in depths]
 
 
 def _cache(model) -> float:

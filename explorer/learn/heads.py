@@ -157,8 +157,22 @@ def _question(trace: Trace, whose: str) -> dict[str, object]:
     }
 
 
+def _along_path(trace: Trace) -> bool:
+    shown = trace.header.shown
+    known = shown.along_path if shown else None
+    return trace.header.settings.method == "hydra" if known is None else known
+
+
 def own(trace: Trace) -> Shown:
-    """The same of another run. Raises ExplorerError where no head guessed anything."""
+    """The same of another run. Raises ExplorerError where no head guessed anything, and where
+    heads read the tokens between: then a guess was not made as many tokens ahead.
+    """
+    if _along_path(trace):
+        raise ExplorerError(
+            "Your last run has heads that read the guesses before their own (Hydra), and here it "
+            "is asked what was known before those: run a prompt of your own here, on a model with "
+            "Medusa heads."
+        )
     accuracy = _accuracy_in(trace) if trace.header.num_heads and trace.steps else None
     if accuracy is None:
         raise ExplorerError(

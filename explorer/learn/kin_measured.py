@@ -62,7 +62,7 @@ def measured(method: str | None) -> dict[str, list[str]]:
     cells = {
         "drafting": [_drafting(method)],
         "memory": [_memory(method)],
-        "verification": [_verification(method)],
+        "verification": _verification(method),
         "drift": _drift(method),
         "published": _speeds(method),
         "training": [_training(method)] if method in TRAINED else [],
@@ -85,20 +85,24 @@ def _memory(method: str) -> str:
     return f"{size(memory['weights_bytes'])} of weights{kept}, {share} of the base model"
 
 
-def _verification(method: str) -> str:
-    told = compared()["details"][method]["prediction"]
-    return f"{told['rows']:.1f} rows a pass on average, {ratio(told['cost'])} times a one-row pass"
+def _verification(method: str) -> list[str]:
+    told = compared()["details"][method]
+    rows, cost = told["prediction"]["rows"], told["prediction"]["cost"]
+    return [
+        f"{rows:.1f} rows a pass on average, {ratio(cost)} times a one-row pass",
+        f"the text is plain decoding’s in {told['identical_prompts']} of "
+        f"{plural(compared()['prompts'], 'prompt')}",
+    ]
 
 
 def _drift(method: str) -> list[str]:
-    """How right the drafter is on other text than its own; what is written stays the same."""
-    told = compared()["details"][method]
-    same = (
-        f"what is written does not drift: {told['identical_prompts']} of {compared()['prompts']} "
-        "texts are plain decoding’s"
-    )
+    """How right the drafter is on other text; and how much a step writes on each kind of it."""
     drifts: dict[str, Callable[[], str]] = {"medusa": _heads_drift, "draft-model": _draft_drift}
-    return [drifts[method](), same] if method in drifts else [same]
+    kinds = compared()["details"][method]["per_category"].items()
+    written = sorted((one["tokens_per_step"], kind) for kind, one in kinds)
+    (low, least), (high, most) = written[0], written[-1]
+    spread = f"{ratio(low)} ({least}) to {ratio(high)} ({most}) tokens per step"
+    return [drifts[method](), spread] if method in drifts else [spread]
 
 
 def _heads_drift() -> str:
@@ -117,21 +121,24 @@ def _draft_drift() -> str:
 
 
 def _speeds(method: str) -> list[str]:
-    found, told = compared()["methods"][method], compared()["details"][method]
-    cells = [_speed(found | told)]
-    if method in bench()["methods"]:
-        more = bench()
+    """Each speedup with the plain decoding that it was measured against: the two differ."""
+    found, told, more = compared()["methods"], compared()["details"][method], bench()
+    plain = found["plain"]["tokens_per_second"]
+    cells = [_speed(found[method] | told, compared()["prompts"], plain)]
+    if method in more["methods"]:
+        against = more["plain_tokens_per_second"]
         cells.append(
-            f"{_speed(more['methods'][method])}: {plural(more['prompts'], 'prompt')}, "
-            f"{more['machine']}, {day(more['measured'])}"
+            f"{_speed(more['methods'][method], more['prompts'], against)} "
+            f"({more['machine']}, {day(more['measured'])})"
         )
     return cells
 
 
-def _speed(found: dict[str, Any]) -> str:
+def _speed(found: dict[str, Any], prompts: int, plain: float) -> str:
     return (
         f"{ratio(found['speedup'])}× ± {ratio(found['half_width'])}, "
-        f"{ratio(found['tokens_per_step'])} tokens per step"
+        f"{ratio(found['tokens_per_step'])} tokens per step: {plural(prompts, 'prompt')}, against "
+        f"plain decoding at {plain:.0f} tokens/s"
     )
 
 

@@ -118,13 +118,19 @@ def test_a_visitor_plays_against_the_heads(learn):
     first = rounds_of(RUNS[0])[0]
     for slot in first["slots"]:
         choose(page, slot["options"][slot["true"]]["name"])
-    assert "4 in a row" in page.inner_text(".is-current .lx-verdict")
+    assert "you 4" in page.inner_text(".is-current .lx-verdict >> nth=0")
     assert page.inner_text(".is-current [data-player=you] td >> nth=0") == "4.00"
     assert page.inner_text(".is-current [data-player=model] td >> nth=0") == "4.00"
-    page.click("text=Next round ▸")
-    page.fill(".is-current .lx-typed", "zzz")
-    page.keyboard.press("Enter")
-    assert page.inner_text(".is-current [data-player=you] td >> nth=0") == "2.00"
+    for mean in ("2.00", "1.33", "1.00", "0.80"):
+        page.click("text=Next round ▸")
+        page.fill(".is-current .lx-typed", "zzz")
+        page.keyboard.press("Enter")
+        assert page.inner_text(".is-current [data-player=you] td >> nth=0") == mean
+    assert page.is_visible(f"text=All 5 rounds of “{RUNS[0]}”")
+    assert not page.is_visible("text=Next round ▸")
+    choose(page, "Play these again")
+    assert page.is_visible("text=Round 1 of 5")
+    assert page.locator(".is-current [data-player]").count() == 0  # a new score
 
 
 def test_every_member_of_the_family_has_its_card(learn):

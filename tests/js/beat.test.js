@@ -50,14 +50,20 @@ test("a typed text is read piece by piece, with or without the first space", () 
 
 test("a button that is pressed twice answers once, and none answers a round that is over", () => {
   const { guesses, over, answer } = guessing(SLOTS);
-  assert.equal(answer(0, [1]), true);
-  assert.equal(answer(0, [0]), false);
-  assert.deepEqual(guesses, [1]);
-  for (let i = 1; i < SLOTS.length; i++) assert.equal(answer(i, [0]), true);
+  assert.equal(answer(0, [0]), true);
+  assert.equal(answer(0, [1]), false);
+  assert.deepEqual(guesses, [0]);
+  assert.equal(answer(1, [1]), true);
   assert.equal(over(), true);
   assert.equal(answer(SLOTS.length, [0]), false);
   assert.equal(guesses.length, SLOTS.length);
-  const other = guessing(SLOTS);
-  other.answer(0, [null]);
-  assert.deepEqual([other.over(), other.answer(1, [0])], [true, false]);
+});
+
+test("the first wrong guess ends the round, pressed or typed", () => {
+  for (const wrong of [[1], [null], [1, 1]]) {
+    const round = guessing(SLOTS);
+    round.answer(0, wrong);
+    assert.deepEqual([round.over(), round.answer(1, [1])], [true, false]);
+    assert.deepEqual(round.guesses, wrong.slice(0, 1));
+  }
 });

@@ -51,3 +51,21 @@ def test_typical_changes_what_comes_next_and_sample_does_not():
     assert written[0][:-1] == [one["p"] for one in step["wanted"]]
     assert sum(written[0]) == pytest.approx(1)
     assert sorted(written[1])[-1] == 1
+
+
+def test_a_node_under_one_that_fell_is_never_reached_whatever_its_p():
+    steps = [judged_step(TRACE, step) for step in STEPS_OF_RUN]
+    fates = ask_module(
+        "learn/acceptance.js",
+        "given.map(({ rows }) => module.fates("
+        "rows, module.chances(rows, 'typical', 0.09), 'typical', 0.09))",
+        steps,
+    )
+    unreached = 0
+    for step, fate in zip(steps, fates, strict=True):
+        for row, one in enumerate(step["rows"][1:], start=1):
+            assert (fate[row] == "accepted") == (row in step["path"])
+            fell = fate[one["parent"]] in ("below the bar", "never reached")
+            assert (fate[row] == "never reached") == fell
+            unreached += fell and one["p"] > 0.09
+    assert unreached  # a p above its bar says nothing there

@@ -4,7 +4,7 @@ import pytest
 
 from explorer.analysis.cost_file import shipped_costs
 from explorer.analysis.tree_search import best_tree
-from explorer.learn.best_tree import data, machines, nodes, totals
+from explorer.learn.best_tree import data, machines, nodes, numbers, predicted, totals
 from tests.node import ask_module
 
 
@@ -44,3 +44,18 @@ def test_the_picture_has_every_node_below_its_parent():
 def test_the_question_asks_for_the_fourth_node():
     asked = data()["question"]
     assert asked["options"][asked["right"]] == "·".join(str(r + 1) for r in nodes()[3].path)
+
+
+def test_a_real_run_accepts_less_than_counted_and_about_the_product():
+    for size in (3, 8):
+        told = predicted(size)
+        assert told["replayed"] < told["counted"]
+        assert told["replayed"] == pytest.approx(told["product"], rel=0.03)
+        assert told["counted"] == pytest.approx(1 + totals()[size - 1])
+        assert told["product"] == pytest.approx(1 + data()["product"][size - 1])
+
+
+def test_the_sizes_near_the_best_are_named():
+    close = numbers()["close"]
+    assert close["size"] > close["machine"]["best"]
+    assert 0.98 * close["machine"]["most"] <= close["speedup"] <= close["machine"]["most"]

@@ -37,6 +37,8 @@ def test_every_method_of_the_product_is_a_member_with_measured_cells():
     for method in set(METHODS) - {"plain"}:
         cells = measured(method)
         assert f"{told['methods'][method]['speedup']:.2f}×" in cells["published"][0]
+        assert all("against plain decoding at" in cell for cell in cells["published"])
+        assert not any("plain decoding" in cell for cell in cells["drift"])  # lossless is no drift
         assert {"drafting", "memory", "verification", "drift"} <= set(cells)
         assert set(cells) <= {row for row, _ in ROWS}
 

@@ -53,6 +53,14 @@ def test_a_run_that_shows_nothing_of_it_is_refused_in_a_sentence(key):
         OWN[key].own.shown(recorded_run(SHOWS[key][1]))
 
 
+def test_heads_that_read_the_tokens_between_are_not_asked_how_far_ahead_they_saw():
+    trace = recorded_run("code")
+    settings = trace.header.settings.model_copy(update={"method": "hydra"})
+    header = trace.header.model_copy(update={"settings": settings, "shown": None})
+    with pytest.raises(ExplorerError, match="own here, on a model with Medusa heads"):
+        OWN["heads"].own.shown(trace.model_copy(update={"header": header}))
+
+
 @pytest.mark.parametrize("key", OWN)
 def test_a_run_without_a_step_is_refused(key):
     empty = recorded_run("code").model_copy(update={"steps": [], "trees": []})

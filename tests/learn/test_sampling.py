@@ -1,12 +1,13 @@
 """Speculative sampling: what the page draws is what Python computes and the run recorded."""
 
 import math
+import re
 
 import pytest
 
 from explorer.analysis.formulas import head_weight, overlap, residual_distribution, typical_bar
 from explorer.learn.recorded_runs import recorded_run
-from explorer.learn.speculative_sampling import RUN, data, recorded_trials
+from explorer.learn.speculative_sampling import CHAPTER, RUN, data, recorded_trials
 from tests.node import ask_module
 
 P, Q = [0.5, 0.3, 0.2, 0.0], [0.1, 0.6, 0.2, 0.1]
@@ -64,3 +65,12 @@ def test_weights_of_heads():
     assert [head_weight(k) for k in (1, 2, 3)] == pytest.approx([0.8, 0.64, 0.512])
     with pytest.raises(ValueError, match="counted from 1"):
         head_weight(0)
+
+
+def test_the_text_tells_a_chance_to_keep_from_the_chance_to_be_drawn():
+    told = CHAPTER.numbers()["told"]
+    p, q = told["tried"]
+    assert told["chance"] == pytest.approx(min(1, p / q), abs=1e-4)
+    text = re.sub("<[^>]+>", "", CHAPTER.html())
+    assert f"= {q:.2f}; with" in text
+    assert f"= {told['chance']:.2f}, and the coin fell on {told['coin']:.2f}" in text
