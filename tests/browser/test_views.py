@@ -226,3 +226,24 @@ def test_what_a_step_cost_is_read_without_scrolling(alone):
     for width in (1440, 390):
         steps.page.set_viewport_size({"width": width, "height": 900})
         steps.wait(f"{body}.scrollHeight <= {body}.clientHeight + 1")
+
+
+def test_a_chart_that_is_hidden_keeps_its_picture(alone):
+    """A page of Learn that is turned: a chart of no width would have marks of negative width."""
+    widths = alone().page.evaluate(
+        """async () => {
+          const { Chart } = await import('../learn/chart.js');
+          const axis = { title: '', min: 0, max: 1 };
+          const chart = new Chart({ label: 'a', x: { ...axis }, y: { ...axis } });
+          chart.element.style.width = '400px';
+          document.body.append(chart.element);
+          const later = () => new Promise((done) => setTimeout(done, 300));
+          const width = () => chart.element.querySelector('svg')?.getAttribute('width');
+          for (let tries = 0; !width() && tries < 30; tries += 1) await later();
+          const before = width();
+          chart.element.style.display = 'none';
+          await later();
+          return [before, width()];
+        }"""
+    )
+    assert widths == ["400", "400"]
