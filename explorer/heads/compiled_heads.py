@@ -1,8 +1,8 @@
 """Heads on the integer kernels: a draft in one compiled call.
 
-All matrices run in 4 bits, whatever the checkpoint stores: heads write as many tokens per step so
-as with blocks in 8 bits, and read half as much. A guess that changes with the rounding costs a
-little acceptance, never correctness.
+All matrices run in 4 bits, whatever the checkpoint stores: half the bytes of blocks in 8 bits, for
+as many tokens per step (docs/engine.md). A guess that changes with the rounding costs a little
+acceptance, never correctness.
 """
 
 from __future__ import annotations
