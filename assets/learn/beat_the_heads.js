@@ -27,7 +27,7 @@ export function mount(place, data, tools) {
   /** @type {State} */
   const state = { text: data.texts[0], round: 0, played: 0, total: nothing() };
   const game = h("div", {});
-  const board = h("div", {});
+  const board = h("div", { class: "lx-board" });
   const begin = () => {
     const { rounds } = state.text;
     const last = state.round + 1 === rounds.length;

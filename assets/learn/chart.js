@@ -243,7 +243,7 @@ function dotName({ x, y, label, kind = "own" }, across, up, width, taken) {
  * @param {Line[]} lines
  */
 const rightOf = (lines) =>
-  Math.max(MARGIN.right, ...lines.map(({ name }) => (name ? 12 + LETTER * name.length : 0)));
+  Math.max(MARGIN.right, ...lines.map(({ name }) => (name ? 15 + LETTER * name.length : 0)));
 
 /**
  * @param {Line[]} lines
@@ -265,7 +265,7 @@ function lineNames(lines, across, up, height) {
     height - MARGIN.bottom,
   );
   return named.map(({ name, kind, x }, i) =>
-    s("text", { class: `lx-name is-${kind}`, x: x + 6, y: bases[i] }, name),
+    s("text", { class: `lx-name is-${kind}`, x: x + 9, y: bases[i] }, name),
   );
 }
 

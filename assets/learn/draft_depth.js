@@ -26,7 +26,7 @@ export function depthView(data, tools) {
       max: 26,
       ticks: cut.map(({ layers }) => layers),
     },
-    y: { title: "share, and ×", min: 0, max: 1.2 },
+    y: { title: "share accepted; S′ in ×", min: 0, max: 1.2 },
   });
   chart.set({
     lines: [
@@ -50,13 +50,14 @@ export function depthView(data, tools) {
         x: 2,
         y: trained.acceptance,
         kind: "rival",
-        label: "trained, 2 layers",
+        label: "trained: accepted",
         title: `accepted: ${numbers.percent(trained.acceptance)}`,
       },
       {
         x: 2,
         y: speedup(trained),
         kind: "own",
+        label: "trained: S′",
         title: `S′ of the trained draft: ${numbers.ratio(speedup(trained))}×`,
       },
     ],

@@ -247,7 +247,7 @@ function stepTable({ text, truth }, { guesses }, { h, numbers }) {
 function shippedChart({ epochs }, tools) {
   const chart = tools.chart({
     ...{ label: "Held-out top-1 accuracy of the shipped heads after each epoch", height: 190 },
-    x: { title: "epoch, all trainings", min: 0, max: epochs.length },
+    x: { title: "epoch, trainings no. 1 to 4", min: 0, max: epochs.length },
     y: { title: "top-1", min: 0, max: 0.6 },
   });
   chart.set({
@@ -257,7 +257,7 @@ function shippedChart({ epochs }, tools) {
       points: epochs.map(({ top1 }, i) => /** @type {[number, number]} */ ([i + 1, top1[k]])),
     })),
     marks: epochs.flatMap(({ stage, epoch }, i) =>
-      epoch === 1 && stage > 1 ? [{ x: i + 0.5, label: `training ${stage}` }] : [],
+      epoch === 1 && stage > 1 ? [{ x: i + 0.5, label: `no. ${stage}` }] : [],
     ),
   });
   return chart.element;

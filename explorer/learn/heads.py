@@ -12,6 +12,7 @@ from explorer.analysis.formulas import head_parameters, weight_bytes
 from explorer.analysis.joint_counts import MISS, rank_rows
 from explorer.learn.chapter import Chapter, Own, See, Shown
 from explorer.learn.formats import count, percent, plural
+from explorer.learn.recorded_comparison import compared
 from explorer.learn.recorded_runs import OWN, recorded_run
 from explorer.records.errors import ExplorerError
 from explorer.records.paths import ASSETS
@@ -81,6 +82,7 @@ def numbers() -> dict[str, object]:
         "top10": config["accuracy"]["top10"],
         "foreign": checked()["accuracy"]["heads"][0]["top"]["1"],
         "foreign_prompts": checked()["prompts"],
+        "kinds": tokens_by_kind("medusa"),
         "own": own_parameters(),
         "own_share": own_parameters() / own_base().parameters,
         "own_bytes": facts["bytes"] / facts["base_bytes"],
@@ -96,6 +98,13 @@ def numbers() -> dict[str, object]:
         "run": RUN,
         "top": TOP,
     }
+
+
+def tokens_by_kind(method: str) -> list[dict[str, Any]]:
+    """Tokens per step of a method by kind of prompt, least first: the recorded comparison's."""
+    kinds = compared()["details"][method]["per_category"].items()
+    written = [{"kind": kind, "tokens": one["tokens_per_step"]} for kind, one in kinds]
+    return sorted(written, key=lambda one: one["tokens"])
 
 
 def _with_projection(base: Base, heads: int) -> int:

@@ -15,7 +15,7 @@ from typing import Any
 from explorer.analysis.speedup import acceptance_by_depth
 from explorer.learn.draft_and_verify import drafts
 from explorer.learn.formats import count, day, percent, plural, size
-from explorer.learn.heads import checked, shipped
+from explorer.learn.heads import checked, shipped, tokens_by_kind
 from explorer.learn.recorded_comparison import compared
 from explorer.learn.recorded_runs import recorded_run
 from explorer.records.numbers import ratio
@@ -98,10 +98,11 @@ def _verification(method: str) -> list[str]:
 def _drift(method: str) -> list[str]:
     """How right the drafter is on other text; and how much a step writes on each kind of it."""
     drifts: dict[str, Callable[[], str]] = {"medusa": _heads_drift, "draft-model": _draft_drift}
-    kinds = compared()["details"][method]["per_category"].items()
-    written = sorted((one["tokens_per_step"], kind) for kind, one in kinds)
-    (low, least), (high, most) = written[0], written[-1]
-    spread = f"{ratio(low)} ({least}) to {ratio(high)} ({most}) tokens per step"
+    least, *_, most = tokens_by_kind(method)
+    spread = (
+        f"{ratio(least['tokens'])} ({least['kind']}) to {ratio(most['tokens'])} ({most['kind']}) "
+        "tokens per step"
+    )
     return [drifts[method](), spread] if method in drifts else [spread]
 
 

@@ -72,8 +72,8 @@ def _drafting() -> list[Question]:
         ),
         Question(
             "draft_and_verify",
-            f"A draft pass costs {cost} of a target pass. What speedup is that if checking rows is "
-            "free, and what if checking three rows costs 1.4 passes?",
+            f"With these drafts, a draft pass costs {cost} of a target pass. What speedup is "
+            "that if checking rows is free, and what if checking three rows costs 1.4 passes?",
             f"{ratio(idealised_speedup(alpha, drafts, cost))}× and "
             f"{ratio(speedup_at_cost(alpha, drafts, cost, 1.4))}×.",
         ),
@@ -117,8 +117,8 @@ def _accepting() -> list[Question]:
             "accepting",
             "Which acceptance rules leave the distribution of the text as it is, and which does "
             "not?",
-            "Greedy (at temperature 0), sample and rejection sampling do; typical acceptance does "
-            "not.",
+            "Greedy (at temperature 0), sample, and rejection sampling of drawn guesses do; "
+            "typical acceptance does not.",
             lines=2,
         ),
         Question(
