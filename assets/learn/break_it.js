@@ -35,7 +35,7 @@ export function breakIt({ faults, reports, recorded }, tools) {
     out.replaceChildren(
       h("p", {}, chosen.what),
       ...(report
-        ? told(
+        ? described(
             report,
             reports.find(({ fault }) => fault === "none"),
             tools,
@@ -91,7 +91,7 @@ export function breakIt({ faults, reports, recorded }, tools) {
  * @param {Report | undefined} sound
  * @param {Tools} tools
  */
-function told(report, sound, tools) {
+function described(report, sound, tools) {
   const { h, numbers } = tools;
   const rate = (/** @type {Report} */ one) => numbers.ratio(one.text.length / one.steps);
   return [

@@ -48,19 +48,19 @@ export function slider({ label, min, max, value, step, log, values, format, chan
     step: 1,
     oninput: () => {
       current = at(Number(input.value));
-      tell();
+      show();
       change(current);
     },
   });
   const output = h("output", { for: id });
-  const tell = () => {
+  const show = () => {
     output.textContent = format(current);
     input.setAttribute("aria-valuetext", format(current));
   };
   const set = (/** @type {number} */ wanted) => {
     current = wanted;
     input.value = String(placeOf(wanted));
-    tell();
+    show();
   };
   set(value);
   const element = h("div", { class: "lx-slider" }, h("label", { for: id }, label), output, input);
@@ -78,11 +78,11 @@ export function choice(label, options, value, change) {
   const buttons = options.map(([key, text]) =>
     h("button", { type: "button", "data-value": key, onclick: () => press(key, true) }, text),
   );
-  /** @param {string} key @param {boolean} [told] */
-  function press(key, told) {
+  /** @param {string} key @param {boolean} [report] */
+  function press(key, report) {
     for (const one of buttons)
       one.setAttribute("aria-pressed", String(one.getAttribute("data-value") === key));
-    if (told) change(key);
+    if (report) change(key);
   }
   press(value);
   const name = h("span", { class: "lx-choice-label" }, label);

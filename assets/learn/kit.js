@@ -23,7 +23,7 @@ import * as numbers from "./numbers.js";
 export class Tools {
   /**
    * @param {string} live where a running app answers; empty: there is none
-   * @param {(step: number) => void} seen told of the step, from 0, that shows in the visitor's last
+   * @param {(step: number) => void} seen called with the step, from 0, that shows in the visitor's last
    *   run what the chapter is about
    */
   constructor(live, seen = () => {}) {

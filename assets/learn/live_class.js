@@ -44,14 +44,14 @@ export class LiveClass {
     try {
       const answer = await fetch(address, options);
       if (!answer.ok) throw new Error(await answer.text());
-      this.#tell(await answer.json());
+      this.#show(await answer.json());
     } catch (error) {
       this.said.textContent = `The app does not answer (${error instanceof Error ? error.message : error}).`;
     }
   }
 
   /** @param {State} state */
-  #tell({ can, running, said, lesson }) {
+  #show({ can, running, said, lesson }) {
     this.begin.hidden = !can || running;
     this.stop.hidden = !running;
     this.reset.hidden = running || !lesson;

@@ -7,7 +7,7 @@ import { mistakes } from "./mask_puzzle.js";
  * @import { Mistake, Puzzle } from "./mask_puzzle.js"
  */
 
-const SHOWN = 3; // mistakes that are told at a time
+const SHOWN = 3; // mistakes that are named at a time
 
 /**
  * @param {Puzzle[]} puzzles

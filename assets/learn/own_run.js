@@ -12,7 +12,7 @@ import { traceOf } from "../step_explorer/open.js";
  */
 
 /**
- * A widget that is drawn anew for each run that is chosen.
+ * A widget that is drawn again for each run that is chosen.
  * @template {object} Data
  * @param {HTMLElement} place
  * @param {string} key of the chapter
@@ -144,10 +144,10 @@ class RunChoice {
         ...{ method: "POST", body },
         headers: { "content-type": kind, "x-medusa-explorer": "1" },
       });
-      const told = answer.ok ? await answer.json() : await answer.text();
+      const reply = answer.ok ? await answer.json() : await answer.text();
       if (number !== this.#asked) return null;
-      if (answer.ok) return told;
-      this.#refused(told);
+      if (answer.ok) return reply;
+      this.#refused(reply);
     } catch (error) {
       if (number === this.#asked)
         this.#refused(

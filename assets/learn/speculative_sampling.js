@@ -59,7 +59,7 @@ function drawn(data, tools, own) {
     ...{ tokens: LETTERS, candidates: "drawn", seed: 1, tried: null },
     ...(own ? ofTrial(data.trials[0]) : { p: data.presets[0].p, q: data.presets[0].q }),
   };
-  const told = results(data, tools);
+  const report = results(data, tools);
   const picture = new DistributionPicture((which, token, value) => {
     state[which] = withProbability(state[which], token, value);
     state.tried = null;
@@ -68,7 +68,7 @@ function drawn(data, tools, own) {
   function update() {
     const outcome = simulate(state.p, state.q, { draws: data.draws, ...state });
     picture.set({ ...state, outcome, expected: written(state.p, state.q, state.candidates) });
-    told.show(state, outcome);
+    report.show(state, outcome);
   }
   const rule = choice(
     "Candidates",
@@ -105,7 +105,7 @@ function drawn(data, tools, own) {
       rule.element,
       picture.element,
       h("div", { class: "lx-buttons" }, again),
-      told.element,
+      report.element,
     ),
     tools.question(data.question),
     edges(data, tools),

@@ -31,7 +31,7 @@ const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
  * @property {(question: AttentionQuestion) => Promise<AttentionAnswer>} [attention] weights that
  *   the trace does not carry
  * @property {Upgrade} [upgrade] a file (base64) of an earlier format as a record of this one
- * @property {() => unknown} [leave] the page tells no longer of the run that was on view before
+ * @property {() => unknown} [leave] the page no longer describes the run that was on view before
  * @property {(example: Example) => unknown} [fill] put an example's prompt and settings in the page
  * @property {(prompt: string, settings: object) => unknown} [run] run a prompt, some settings changed
  */

@@ -21,7 +21,7 @@ from explorer.records.paths import ASSETS
 HEADS = ASSETS / "heads" / "default"
 NODES = 64
 OFFERED = 3  # paths that the question offers
-TOLD = 8  # nodes of the tree whose predictions the text compares
+EXAMPLE = 8  # nodes of the tree whose predictions the text compares
 CLOSE = 0.02  # sizes whose estimates differ by less are as good as each other
 
 
@@ -38,7 +38,7 @@ def numbers() -> dict[str, object]:
         "tau": 1 + last,
         "positions": joint_counts().positions,
         "close": _close(found[0]),
-        "told": {"nodes": TOLD, **predicted(TOLD)},
+        "example": {"nodes": EXAMPLE, **predicted(EXAMPLE)},
     }
 
 

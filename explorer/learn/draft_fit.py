@@ -32,8 +32,8 @@ class Fit:
 
 def costs() -> dict[str, float]:
     """Of a timed step of the shipped draft, in plain passes: verifying, drafting, the rest."""
-    told = compared()["details"]["draft-model"]["prediction"]
-    return {"verify": told["cost"], "draft": told["draft"], "rest": told["rest"]}
+    prediction = compared()["details"]["draft-model"]["prediction"]
+    return {"verify": prediction["cost"], "draft": prediction["draft"], "rest": prediction["rest"]}
 
 
 def step_cost() -> float:
@@ -43,10 +43,10 @@ def step_cost() -> float:
 
 def timed_speedup() -> dict[str, float]:
     """The shipped draft over all prompts of the recorded comparison."""
-    found, told = compared()["methods"]["draft-model"], compared()["details"]["draft-model"]
+    found, details = compared()["methods"]["draft-model"], compared()["details"]["draft-model"]
     return {
         "speedup": found["speedup"],
-        "half_width": told["half_width"],
+        "half_width": details["half_width"],
         "tokens_per_step": found["tokens_per_step"],
         "prompts": compared()["prompts"],
     }

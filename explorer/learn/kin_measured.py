@@ -86,11 +86,11 @@ def _memory(method: str) -> str:
 
 
 def _verification(method: str) -> list[str]:
-    told = compared()["details"][method]
-    rows, cost = told["prediction"]["rows"], told["prediction"]["cost"]
+    details = compared()["details"][method]
+    rows, cost = details["prediction"]["rows"], details["prediction"]["cost"]
     return [
         f"{rows:.1f} rows a pass on average, {ratio(cost)} times a one-row pass",
-        f"the text is plain decoding’s in {told['identical_prompts']} of "
+        f"the text is plain decoding’s in {details['identical_prompts']} of "
         f"{plural(compared()['prompts'], 'prompt')}",
     ]
 
@@ -123,9 +123,9 @@ def _draft_drift() -> str:
 
 def _speeds(method: str) -> list[str]:
     """Each speedup with the plain decoding that it was measured against: the two differ."""
-    found, told, more = compared()["methods"], compared()["details"][method], bench()
+    found, details, more = compared()["methods"], compared()["details"][method], bench()
     plain = found["plain"]["tokens_per_second"]
-    cells = [_speed(found[method] | told, compared()["prompts"], plain)]
+    cells = [_speed(found[method] | details, compared()["prompts"], plain)]
     if method in more["methods"]:
         against = more["plain_tokens_per_second"]
         cells.append(

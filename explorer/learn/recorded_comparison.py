@@ -23,9 +23,10 @@ def compared() -> dict[str, Any]:
 
 def machine() -> str:
     """Of what, where, when and how much was measured."""
-    told = compared()
+    record = compared()
     return (
-        f"{told['model']}, {told['backend']}, on {told['machine']}, {day(told['created'])}: "
-        f"{plural(told['prompts'], 'prompt')} with {told['max_new_tokens']} new tokens, plain "
-        f"decoding {told['methods']['plain']['tokens_per_second']:.0f} tokens/s"
+        f"{record['model']}, {record['backend']}, on {record['machine']}, "
+        f"{day(record['created'])}: "
+        f"{plural(record['prompts'], 'prompt')} with {record['max_new_tokens']} new tokens, plain "
+        f"decoding {record['methods']['plain']['tokens_per_second']:.0f} tokens/s"
     )

@@ -35,9 +35,9 @@ OVERFLOWING = (1000.0, 999.0, 990.0)
 
 
 def numbers() -> dict[str, Any]:
-    """The step that the text tells of."""
-    told = max(recorded_trials(), key=telling)
-    return {"told": told, "draws": DRAWS, "trials": len(recorded_trials())}
+    """The step that the text is about."""
+    example = max(recorded_trials(), key=telling)
+    return {"example": example, "draws": DRAWS, "trials": len(recorded_trials())}
 
 
 def data() -> dict[str, Any]:

@@ -32,7 +32,7 @@ from explorer.ui.tree_sources import lab_of, machine_of, sources
 from explorer.ui.updates import Update
 from explorer.ui.worker import ModelWorker
 
-NEAR = 0.02  # of a speedup: estimates that lie nearer are not told apart
+NEAR = 0.02  # of a speedup: estimates that lie nearer count as equal
 BEAT = 0.35  # seconds between two nodes of a growing tree
 
 
@@ -239,17 +239,17 @@ def _best(budget: BudgetCurve) -> str:
     most = max(budget.speedups)
     near = [n for n, speedup in enumerate(budget.speedups, start=1) if most - speedup < NEAR]
     others = [str(n) for n in near if n != budget.best]
-    told = (
+    sentence = (
         f"Best of the greedy trees: {plural(budget.best, 'node')}, {most:.2f}×, chosen on these "
         "very texts."
     )
     if not others:
-        return told
+        return sentence
     listed = f"{', '.join(others[:-1])} or {others[-1]}" if len(others) > 1 else others[0]
     nodes = "node" if others == ["1"] else "nodes"
     return (
-        f"{told} With {listed} {nodes} the estimate is less than {NEAR:.2f}× lower: other texts, "
-        "or costs measured anew, may choose that."
+        f"{sentence} With {listed} {nodes} the estimate is less than {NEAR:.2f}× lower: other "
+        "texts, or costs measured again, may choose that."
     )
 
 

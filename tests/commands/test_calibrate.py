@@ -56,9 +56,9 @@ def test_calibrate_uses_the_built_in_prompts(fake, capsys, seen):
     assert result["expected_speedup"] == 1.2
     assert "batches" not in result
     assert cli.main(["calibrate"]) == 0
-    told = capsys.readouterr().out
-    assert "Speculation should pay here" in told
-    assert re.search(r"^best tree, by \d+ positions decoded here: ", told, re.MULTILINE)
+    printed = capsys.readouterr().out
+    assert "Speculation should pay here" in printed
+    assert re.search(r"^best tree, by \d+ positions decoded here: ", printed, re.MULTILINE)
 
 
 def test_the_heads_at_hand_are_calibrated(fake, capsys, monkeypatch, seen):

@@ -11,11 +11,13 @@ from explorer.learn.recorded_comparison import COMPARED
 
 
 def test_timed_fits_are_the_recorded_comparison():
-    told = json.loads(COMPARED.read_text(encoding="utf-8"))["details"]["draft-model"]
+    details = json.loads(COMPARED.read_text(encoding="utf-8"))["details"]["draft-model"]
     timed = {fit.name: fit.speedup for fit in fits(drafts()) if fit.source == TIMED}
-    expected = {f"one prompt: {name}": one["speedup"] for name, one in told["per_category"].items()}
+    expected = {
+        f"one prompt: {name}": one["speedup"] for name, one in details["per_category"].items()
+    }
     assert timed == expected
-    assert timed_speedup()["half_width"] == told["half_width"]
+    assert timed_speedup()["half_width"] == details["half_width"]
 
 
 def test_counted_fits_are_tokens_over_the_cost_of_a_step():

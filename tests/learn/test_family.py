@@ -32,11 +32,11 @@ def test_a_published_speed_names_source_hardware_and_date(kin):
 
 def test_every_method_of_the_product_is_a_member_with_measured_cells():
     assert {kin.method for kin in KIN} - {None} == set(METHODS)
-    told = json.loads(COMPARED.read_text(encoding="utf-8"))
-    assert f"{told['methods']['plain']['tokens_per_second']:.0f} tokens/s" in machine()
+    record = json.loads(COMPARED.read_text(encoding="utf-8"))
+    assert f"{record['methods']['plain']['tokens_per_second']:.0f} tokens/s" in machine()
     for method in set(METHODS) - {"plain"}:
         cells = measured(method)
-        assert f"{told['methods'][method]['speedup']:.2f}×" in cells["published"][0]
+        assert f"{record['methods'][method]['speedup']:.2f}×" in cells["published"][0]
         assert all("against plain decoding at" in cell for cell in cells["published"])
         assert not any("plain decoding" in cell for cell in cells["drift"])  # lossless is no drift
         assert {"drafting", "memory", "verification", "drift"} <= set(cells)

@@ -67,10 +67,10 @@ def test_weights_of_heads():
         head_weight(0)
 
 
-def test_the_text_tells_a_chance_to_keep_from_the_chance_to_be_drawn():
-    told = CHAPTER.numbers()["told"]
-    p, q = told["tried"]
-    assert told["chance"] == pytest.approx(min(1, p / q), abs=1e-4)
+def test_the_text_keeps_a_chance_to_keep_apart_from_the_chance_to_be_drawn():
+    example = CHAPTER.numbers()["example"]
+    p, q = example["tried"]
+    assert example["chance"] == pytest.approx(min(1, p / q), abs=1e-4)
     text = re.sub("<[^>]+>", "", CHAPTER.html())
     assert f"= {q:.2f}; with" in text
-    assert f"= {told['chance']:.2f}, and the coin fell on {told['coin']:.2f}" in text
+    assert f"= {example['chance']:.2f}, and the coin fell on {example['coin']:.2f}" in text

@@ -17,7 +17,7 @@ from tests.serving.fake_server import ACCEPTED, WORDS, Fake, serving
 
 QUICK = Patience(connect=1.0, silence=1.0, answer=5.0, retries=2, pause=0.01)
 ASK = Ask("a", "Count.", 16)
-TOLD = Speculation(steps=3, drafted=9, accepted_at=[2, 1, 0])
+COUNTED = Speculation(steps=3, drafted=9, accepted_at=[2, 1, 0])
 
 
 def asked(fake, cancel=None, patience=QUICK, **more):
@@ -33,7 +33,7 @@ def test_an_answer_comes_whole_with_its_tokens_times_and_drafts():
     assert answer.text == "One two three four"
     assert [len(ids) for ids in answer.token_ids] == [1, *(1 + n for n in ACCEPTED)]
     assert answer.tokens == 7
-    assert answer.speculation == TOLD
+    assert answer.speculation == COUNTED
     assert answer.accepted == ACCEPTED
     assert answer.arrivals == sorted(answer.arrivals)
     assert all(gap > 0.01 for gap in answer.gaps)
