@@ -167,10 +167,11 @@ class LaneText {
     const top = element.offsetTop;
     const { scrollTop, clientHeight } = this.box;
     const line = parseFloat(getComputedStyle(this.box).lineHeight);
-    if (!last && top >= scrollTop && top + line <= scrollTop + clientHeight) return;
-    // A word begins a little below the top of its line: less than a quarter of it.
-    const below = top + 0.75 * line - clientHeight;
-    this.box.scrollTop = line * Math.ceil(Math.max(0, below) / line);
+    // A word begins a little below the top of its line: less than a quarter of it. A token that
+    // begins with a space may stand on two lines: the word is on the second.
+    const bottom = top + Math.max(0.75 * line, element.offsetHeight);
+    if (!last && top >= scrollTop && bottom + 0.25 * line <= scrollTop + clientHeight) return;
+    this.box.scrollTop = line * Math.ceil(Math.max(0, bottom - clientHeight) / line);
   }
 
   /**
