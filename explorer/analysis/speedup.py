@@ -121,13 +121,18 @@ def with_figures(trace: Trace) -> Trace:
     return trace.model_copy(update={"figures": race_figures(trace)})
 
 
+def contains_one(speedup: float, half_width: float) -> bool:
+    """Whether the interval of a speedup contains 1: then there is no clear difference."""
+    return abs(speedup - 1) < half_width
+
+
 def _standing(speedup: float | None, half_width: float | None) -> tuple[Standing, str]:
     """How the lane stands against its rival: a kind, and words with a place for its name."""
     if speedup is None:
         return "none", "nothing measured yet"
     if SLOWER <= speedup <= FASTER:
         return "even", "as fast as {rival}"
-    if half_width is not None and abs(speedup - 1) < half_width:
+    if half_width is not None and contains_one(speedup, half_width):
         return "unclear", "no clear difference"
     if speedup < SLOWER:
         return "slow", "slower than {rival}"

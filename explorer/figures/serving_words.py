@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from explorer.records.numbers import count, plural, rate, ratio
-from explorer.records.serving import EngineRow, LoadFigures, Percentiles, ServerInfo
+from explorer.records.serving import EngineRow, LoadFigures, Percentiles, ServerInfo, together
 
 SAME = 0.1  # of a ratio of two single measurements: less may be the machine's doing
 RESPONSES = "from each response"
@@ -29,15 +29,14 @@ def server_words(info: ServerInfo) -> str:
 def acceptance_words(loads: Sequence[LoadFigures]) -> str | None:
     """Tokens per step of all loads together, and where that was read; None where the server does
     not report it."""
-    reported = [load for load in loads if load.speculation is not None and load.speculation.steps]
-    if not reported:
+    found = [(one, load.source) for load in loads if (one := load.speculation) and one.steps]
+    whole = together([one for one, _ in found])
+    if whole is None:
         return None
-    found = [load.speculation for load in reported if load.speculation is not None]
-    together = sum(found[1:], found[0])
-    source = COUNTERS if any(load.source == "counters" for load in reported) else RESPONSES
+    source = COUNTERS if any(source == "counters" for _, source in found) else RESPONSES
     return (
-        f"{ratio(together.tokens_per_step)} tokens per step over "
-        f"{plural(together.steps, 'step')}, {source}."
+        f"{ratio(whole.tokens_per_step)} tokens per step over {plural(whole.steps, 'step')}, "
+        f"{source}."
     )
 
 

@@ -62,7 +62,7 @@ class CompiledHeads:
         self._token_map = token_map.contiguous()
         self._projection = _four_bits(projection)
         num_tiles, lanes = self._projection.tiles.shape[0], instruction_set().lanes
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # `logits` holds it around `best`
         self._addresses: dict[tuple[range, int], tuple[np.ndarray, np.ndarray]] = {}
         self._team = new_team(2 * self._num_blocks + 3)
         self._room: tuple[int, ...] = (0, 0)
@@ -103,42 +103,31 @@ class CompiledHeads:
         hidden [m, H], or [1, H] for all m; path int64 [m, d]: tokens whose rows of the embeddings
         [V, H] bf16, times `scale`, the heads' further terms read.
         """
-        with self._lock:
-            return self._run(heads, hidden, top, path, embeddings, scale)
-
-    def logits(self, hidden: Tensor) -> Tensor:
-        """What `best` chooses from without a path: [m, H] -> float32 [all heads, m, V']."""
-        count, m = len(self._terms), len(hidden)
-        with self._lock:
-            self._run(range(count), hidden, 1)
-            rows = self._memory["logits"][: count * m, : self._call.width]
-            return rows.reshape(count, m, -1).clone()
-
-    def _run(
-        self,
-        heads: range,
-        hidden: Tensor,
-        top: int,
-        path: Tensor | None = None,
-        embeddings: Tensor | None = None,
-        scale: float = 1.0,
-    ) -> tuple[Tensor, Tensor]:
         hidden, path = hidden.float().contiguous(), NO_PATH if path is None else path.contiguous()
         count, (m, depth) = len(heads), (len(hidden), 0) if path is NO_PATH else path.shape
         ids = torch.empty(m, count, top, dtype=torch.int64)
         probs = torch.empty(m, count, top)
-        self._make_room((1 + depth) * m, count * m)
-        call = self._call
-        call.heads, call.rows, call.terms, call.top = count, m, 1 + depth, top
-        call.matrices, call.blocks = self._tables(heads, 1 + depth)
-        call.biases = self._biases[heads.start].data_ptr()
-        call.state_bytes = 4 * self._hidden if len(hidden) == m else 0
-        call.states, call.path = hidden.data_ptr(), path.data_ptr()
-        call.embedding = 0 if embeddings is None else embeddings.data_ptr()
-        call.ids, call.probs, call.scale = ids.data_ptr(), probs.data_ptr(), scale
-        reset(self._team)
-        on_all_threads(run_heads.address, ctypes.addressof(call))
+        with self._lock:
+            self._make_room((1 + depth) * m, count * m)
+            call = self._call
+            call.heads, call.rows, call.terms, call.top = count, m, 1 + depth, top
+            call.matrices, call.blocks = self._tables(heads, 1 + depth)
+            call.biases = self._biases[heads.start].data_ptr()
+            call.state_bytes = 4 * self._hidden if len(hidden) == m else 0
+            call.states, call.path = hidden.data_ptr(), path.data_ptr()
+            call.embedding = 0 if embeddings is None else embeddings.data_ptr()
+            call.ids, call.probs, call.scale = ids.data_ptr(), probs.data_ptr(), scale
+            reset(self._team)
+            on_all_threads(run_heads.address, ctypes.addressof(call))
         return ids, probs
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """What `best` chooses from without a path: [m, H] -> float32 [all heads, m, V']."""
+        count, m = len(self._terms), len(hidden)
+        with self._lock:  # nobody else writes the logits between the call and the copy
+            self.best(range(count), hidden, 1)
+            rows = self._memory["logits"][: count * m, : self._call.width]
+            return rows.reshape(count, m, -1).clone()
 
     def _tables(self, heads: range, terms: int) -> tuple[int, int]:
         """The places of these heads' matrices in the address table: terms, blocks."""

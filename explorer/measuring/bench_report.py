@@ -12,6 +12,7 @@ from explorer.analysis.cost_curve import CostCurve
 from explorer.analysis.floor import Floor
 from explorer.analysis.headline import busy_words, headline
 from explorer.analysis.races import CategoryFigures, MethodFigures, PromptFigures
+from explorer.analysis.speedup import contains_one
 from explorer.measuring.assisted_reference import AssistedReference
 from explorer.measuring.llama_cpp import LlamaCpp
 from explorer.measuring.memory import ExtraMemory
@@ -117,7 +118,7 @@ class BenchReport(Schema):
 
 def verdict(speedup: float, half_width: float | None) -> Verdict:
     """A speedup over plain; "even" where its 95 % interval contains 1, or is not known."""
-    if half_width is None or abs(speedup - 1) < half_width:
+    if half_width is None or contains_one(speedup, half_width):
         return "even"
     return "fast" if speedup > 1 else "slow"
 
@@ -141,7 +142,7 @@ def verdict_sentence(
         f"{ours.tokens_per_step:.2f} tokens per step, and it pays from {needed:.2f}"
     )
     runs = f"{method} runs at {ours.speedup:.2f}× plain"
-    if half_width is not None and abs(ours.speedup - 1) < half_width:
+    if half_width is not None and contains_one(ours.speedup, half_width):
         runs += f", ± {half_width:.2f}"
         pays = "is neither clearly faster nor clearly slower than plain decoding"
     else:

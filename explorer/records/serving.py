@@ -6,6 +6,7 @@ seconds, measured at the client.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Annotated, Literal
 
@@ -72,6 +73,11 @@ class Speculation(Record):
             drafted=self.drafted + other.drafted,
             accepted_at=[a + b for a, b in zip(ours, theirs, strict=True)],
         )
+
+
+def together(found: Sequence[Speculation]) -> Speculation | None:
+    """All taken together; None of none."""
+    return sum(found[1:], found[0]) if found else None
 
 
 class ServerInfo(Record):

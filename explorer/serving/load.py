@@ -11,7 +11,7 @@ from itertools import cycle, islice
 import numpy as np
 
 from explorer.records.prompts import Prompt
-from explorer.records.serving import Answer, LoadFigures, Percentiles, Source, Speculation
+from explorer.records.serving import Answer, LoadFigures, Percentiles, Source, Speculation, together
 from explorer.serving.client import Ask, ServerClient
 from explorer.serving.counters import Counters
 
@@ -96,7 +96,7 @@ class Load:
     ) -> tuple[Speculation | None, Source | None]:
         """From the responses if all of them report it, else from the counters."""
         if reported and len(reported) == answers:
-            return sum(reported[1:], reported[0]), "responses"
+            return together(reported), "responses"
         if self._before is not None and self._after is not None:
             between = self._after.since(self._before)
             return between, "counters" if between else None

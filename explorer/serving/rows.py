@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from explorer.analysis.speedup import Samples, lane_figures
 from explorer.records.schema import Trace
-from explorer.records.serving import Answer, EngineRow, LoadFigures, Speculation
+from explorer.records.serving import Answer, EngineRow, LoadFigures, Speculation, together
 from explorer.records.step import Step
 
 
@@ -45,7 +45,7 @@ def server_row(
     Where the answers do not say it, what they accepted is that of the whole load.
     """
     found = [answer.speculation for answer in answers if answer.speculation]
-    reported = sum(found[1:], found[0]) if found and len(found) == len(answers) else None
+    reported = together(found) if len(found) == len(answers) else None
     speculation = reported or figures.speculation
     if speculation is None or not speculation.steps:
         return None

@@ -7,7 +7,14 @@ from collections.abc import Mapping, Sequence
 import gradio as gr
 
 from explorer.figures import serving as charts
-from explorer.records.serving import Answer, EngineRow, LoadFigures, ServingRecord, Speculation
+from explorer.records.serving import (
+    Answer,
+    EngineRow,
+    LoadFigures,
+    ServingRecord,
+    Speculation,
+    together,
+)
 from explorer.ui import serving_panels
 from explorer.ui.serving_page import ServingPage
 from explorer.ui.serving_session import ServingSession
@@ -18,8 +25,8 @@ from explorer.ui.updates import Update
 def measured(page: ServingPage, session: ServingSession) -> Update:
     """All that the tab has measured."""
     ours, base = _of(session.speculative), _of(session.plain)
-    reported = [found.speculation for found in ours if found.speculation]
-    series = {session.name: sum(reported[1:], reported[0])} if reported else {}
+    reported = together([found.speculation for found in ours if found.speculation])
+    series = {session.name: reported} if reported else {}
     series |= {f"{row.engine}, {row.shape}": row.speculation for row in session.here}
     return {
         page.figures: table(session),
